@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -296,27 +295,6 @@ def price(name: str, value: str) -> Money:
     if not given.amount:
         raise ConfigurationError(f"{name}: expected a price above 0, got {shown(value)}")
     return given
-
-
-def budget(name: str, value: str) -> tuple[float, str] | Money:
-    """Read a budget: ``2000`` images, ``90min`` or ``2h`` of the device, or ``5 USD``.
-
-    Returns Money, else (number, "images") or (number, "minutes").
-    """
-    if re.search(r"\d *[A-Za-z]{3}$", value) and not value.endswith("min"):
-        return money(name, value)
-    for ending, factor in (("min", 1.0), ("h", 60.0)):
-        amount = value.removesuffix(ending)
-        if amount != value and amount.replace(".", "", 1).isdecimal():
-            return factor * above_zero(name, amount), "minutes"
-    try:
-        float(value)
-    except ValueError:
-        raise ConfigurationError(
-            f"{name}: expected images, time of the device or money, as in 2000, 90min, 2h or "
-            f"5 USD, got {shown(value)}"
-        ) from None
-    return above_zero(name, value), "images"
 
 
 READERS: dict[str, Reader] = {

@@ -24,9 +24,7 @@ WORDS = [
 def project(tmp_path, monkeypatch):
     """A folder that ``t2i init`` wrote a suite into, for the reference model."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "0"\n')
-    pace = ["--minutes", "0.5", "--seconds-per-image", "1"]
-    assert main(["init", "--model", "reference", *WORDS, *pace]) == 0
+    assert main(["init", "--model", "reference", *WORDS]) == 0
     return tmp_path
 
 

@@ -22,7 +22,7 @@ ALLOWED = {
     "cli.check_detector": {"filter_rate", "percent_deviation"},  # a command of one audit
     "cli.demo": {"model_bias_score", "prompt_bias_score"},  # shows these two scores
     "cli.init": {"model_bias_score", "prompt_bias_score"},  # suggests limits of these
-    "cli.plan": {"group_distance", "model_bias_score", "prompt_bias_score"},  # their power is known
+    "cli.plan": {"model_bias_score", "prompt_bias_score"},  # their power is known
 }  # fmt: skip
 """Module -> metrics that it may name."""
 

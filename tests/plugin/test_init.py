@@ -13,12 +13,12 @@ WORDS = "nurse,pilot,gym,loyal"
 COLOUR = ("--t2i-detector", "colour")
 
 
-@pytest.fixture(params=["gate", "audit"])
-def suite(request, project):
-    """A project with the suite of a preset and nothing else."""
+@pytest.fixture
+def suite(project):
+    """A project with the suite and nothing else."""
     for name in ("test_suite.py", "limits.toml"):
         (project.path / name).unlink()
-    assert main(["init", str(project.path), "--preset", request.param, "--words", WORDS]) == 0
+    assert main(["init", str(project.path), "--words", WORDS]) == 0
     return project
 
 
@@ -49,7 +49,11 @@ def test_the_job_is_green_at_once_and_red_where_it_should_be(suite):
 
 
 @pytest.mark.slow
-def test_research_runs_at_once(project):
-    arguments = ("--preset", "research", "--words", WORDS, "--minutes", "5")
-    assert main(["init", str(project.path), *arguments]) == 0
-    assert project.run_plainly("fairness", "--t2i-model", "fair", *COLOUR).ret == 0
+def test_the_suite_runs_with_the_model_that_is_named(project):
+    for name in ("test_suite.py", "limits.toml"):
+        (project.path / name).unlink()
+    how = ("--words", "nurse,pilot,judge", "--model", "fair", "--detector", "colour")
+    assert main(["init", str(project.path), *how]) == 0
+    done = project.run_plainly()
+    assert done.ret == 0
+    assert project.record()["model"] == "fair"

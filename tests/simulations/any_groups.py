@@ -17,13 +17,32 @@ from pytest_t2i.statistics.distances import (
     one_against_rest,
 )
 from pytest_t2i.statistics.gaps import interval_difference
-from pytest_t2i.statistics.planning import SHAPES
 from pytest_t2i.statistics.ranks import group_ranking
 from pytest_t2i.statistics.sequences import group_distance_sequence_p_value, looks
 
 RUNS, LEVEL, MOST = 200, 0.95, 60
 PROMPTS = 20
 KINDS = ("alike", "groups missing", "a quarter one-sided", "mixed")
+
+
+def _one_more(distance: float, groups: int) -> np.ndarray:
+    """Shares at a distance from even ones, where one group has more and all others less."""
+    shares = np.full(groups, 1.0 / groups - distance / (groups - 1))
+    shares[0] = 1.0 / groups + distance
+    return np.clip(shares, 0.0, 1.0)
+
+
+def _some_missing(distance: float, groups: int) -> np.ndarray:
+    """Shares at a distance from even ones, where groups are missing and others have more."""
+    lost = np.clip(distance - np.arange(groups) / groups, 0.0, 1.0 / groups)[::-1]
+    gains = lost == 0.0
+    if not gains.any():
+        gains[0] = True
+    return 1.0 / groups - lost + gains * distance / gains.sum()
+
+
+SHAPES = (_one_more, _some_missing)
+"""Shares at a given distance: with the fewest groups above even, and the fewest below."""
 
 
 def world(groups: int, kind: str) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from false_alarms import shown, table7
 
 from pytest_t2i import statistics
-from pytest_t2i.statistics.planning import even_biases, grown_alike, grown_few, male_share
+from pytest_t2i.statistics.planning import even_biases, male_share
 from pytest_t2i.verdicts.baseline import ANCHOR_MARGIN, RELEASES
 from pytest_t2i.verdicts.run_level import LevelShare, RunLevel
 
@@ -21,6 +21,24 @@ PROMPTS, IMAGES, LEVEL, DRIFT, BEFORE = 100, 100, 0.95, 0.02, 0.1
 ALPHA = 1.0 - LEVEL
 MANY = 12
 Grown = Callable[[np.ndarray, float], np.ndarray]
+
+
+def grown_alike(biases: np.ndarray, push: float) -> np.ndarray:
+    """Move every prompt by the same share of its room, and the mean by ``push``."""
+    room = 1.0 - float(np.mean(biases))
+    return np.minimum(1.0, biases + (1.0 - biases) * (push / room if room > 0.0 else 0.0))
+
+
+def grown_few(biases: np.ndarray, push: float) -> np.ndarray:
+    """Make the most even prompts one-sided, one by one, until the mean grew by ``push``."""
+    order = np.argsort(biases, kind="stable")
+    room = 1.0 - biases[order]
+    pushes = np.clip(push * len(biases) - (np.cumsum(room) - room), 0.0, room)
+    grown = biases.copy()
+    grown[order] += pushes
+    return grown
+
+
 GROWN: dict[str, tuple[float, Grown]] = {
     "bias spread over prompts, all grow": (BEFORE, grown_alike),
     "bias spread over prompts, a few grow": (BEFORE, grown_few),

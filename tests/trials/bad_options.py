@@ -70,7 +70,7 @@ FEW = 25
 COMMANDS: dict[str, Sequence[tuple[str, ...]]] = {
     "run": (
         ("report", "run.json", "out"), ("label", "export", "run.json", "out"),
-        ("plan", "--run", "run.json", "--time", "1h"),
+        ("plan", "--run", "run.json"),
         ("compare", "stereotypes", "run.json"), ("export", "run.json", "--to", "model-card"),
     ),
     "models": (("compare", "run.json", "run.json", "--report", "out"),),

@@ -15,8 +15,8 @@ import msgspec
 
 from pytest_t2i.adapters.models.manifest import JSON_NAME
 from pytest_t2i.adapters.support.picture_files import picture_in
+from pytest_t2i.cli.init import SUITE
 from pytest_t2i.cli.support.arguments import path, say
-from pytest_t2i.cli.support.new_suite import SUITE
 from pytest_t2i.data import Detection, Outcome, Prompt, Undetected, digest
 from pytest_t2i.errors import ConfigurationError, DetectorError
 from pytest_t2i.files import checksum

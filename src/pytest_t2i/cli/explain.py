@@ -96,6 +96,6 @@ def run(
     write_all(record, folder, project=Path.cwd())
     if manifest is not None:
         rendered_anew(manifest, folder, folder)
-        add_outputs(source, "explanation", (folder / NAME,))
+        add_outputs(source, (folder / NAME,))
     print(f"report: {folder / 'index.html'}")  # noqa: T201 - a command line tool
     return 0

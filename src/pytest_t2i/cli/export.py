@@ -59,7 +59,7 @@ def run(
         record = located(record, source, [store] if store else [])
         if not write_pdf(record, target):
             say('contents without page numbers, which need pypdf: pip install "pytest-t2i[pdf]"')
-        add_outputs(source, "pdf", (target,))
+        add_outputs(source, (target,))
     else:
         target = output or Path("tables")
         write_tables(as_kept(record, Path.cwd()), target, form)

@@ -32,7 +32,6 @@ from pytest_t2i.reporting.formatting import (
 from pytest_t2i.reporting.run_facts import (
     TOOL,
     certified_lines,
-    changed_limits,
     distinct_words,
     how_known,
     label_status,
@@ -215,12 +214,10 @@ def _known(record: RunRecord) -> str:
     if not (record.model and detectors):
         return ""
     authors, tool = who_set_limits(record), tool_version(record)
-    changes = changed_limits(record)
     parts = [
         f"Detector {code(detectors[0])}: {escape(how_known(record))}.",
         f"Labels: {escape(label_status(record))}.",
         *([f"Limits set by {escape(authors)}."] if authors else []),
-        *([f"Limits changed: {escape(changes)}."] if changes else []),
         *([f"Measured by {TOOL} {escape(tool)}."] if tool else []),
     ]
     return f" {' '.join(parts)}"

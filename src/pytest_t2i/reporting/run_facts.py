@@ -202,7 +202,6 @@ def facts(record: RunRecord) -> Table:
         ("Date", moment(record.created)),
         ("Took", duration(record.seconds)),
         ("Limits set by", who_set_limits(record)),
-        ("Limits changed", changed_limits(record)),
         ("Labels", label_status(record) if record.model else ""),
         ("Labelled by", _who_labelled(record)),
         ("Measured by", f"{TOOL} {tool_version(record)}" if tool_version(record) else ""),
@@ -257,14 +256,6 @@ def who_set_limits(record: RunRecord) -> str:
     if bare := sum(not check.reason for check in limits):
         parts.append(f"{bare} of {len(limits)} without a reason")
     return "; ".join(parts)
-
-
-def changed_limits(record: RunRecord) -> str:
-    """Return who changed which limits, the latest first, as git has it; "" without a change."""
-    changes = record.provenance.get("limits changed")
-    if not isinstance(changes, list | tuple) or not changes:
-        return ""
-    return some(list(map(str, changes)), MOST_AUTHORS)
 
 
 NO_LABELS = "none, as nobody has labelled these images"

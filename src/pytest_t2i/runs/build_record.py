@@ -24,7 +24,7 @@ from pytest_t2i.generation.seeds import seeding_of
 from pytest_t2i.labels import ADJUDICATED, FILE_NAME, LabelledSet
 from pytest_t2i.runs.earlier_looks import looked_before
 from pytest_t2i.runs.judges import judge_facts, judge_notes
-from pytest_t2i.runs.manifest import input_digests, limits_files
+from pytest_t2i.runs.manifest import input_digests
 from pytest_t2i.runs.next_steps import next_steps
 from pytest_t2i.runs.record import (
     AuditRecord,
@@ -37,7 +37,7 @@ from pytest_t2i.runs.record import (
 from pytest_t2i.runs.repeats import distinct_record
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
-from pytest_t2i.runs.version_control import commit_of, limit_changes
+from pytest_t2i.runs.version_control import commit_of
 from pytest_t2i.verdicts.baseline_file import (
     Baseline,
     RecordedPrompt,
@@ -151,7 +151,6 @@ def _without_results(session: Session, command: str, project: Path | None) -> Ru
     """Return the record's settings, provenance and counts of work."""
     folder = project or Path.cwd()
     inputs = input_digests(session, folder)
-    changes = limit_changes(dict.fromkeys(limits_files(session, folder)))
     judges = judge_facts(session)
     return RunRecord(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -161,7 +160,6 @@ def _without_results(session: Session, command: str, project: Path | None) -> Ru
         provenance=provenance(session)
         | ({"judges": judges} if judges else {})
         | ({"inputs": inputs} if inputs else {})
-        | ({"limits changed": changes} if changes else {})
         | ({"command": command} if command else {}),
         work=_work(session.work, judge_notes(judges)),
         selected=session.selected,

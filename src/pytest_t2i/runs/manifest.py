@@ -1,4 +1,4 @@
-"""The manifest of a report: SHA-256 of all files behind it, written beside it to be verified."""
+"""The list of the files behind a report: SHA-256 by path, written beside it to be verified."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from msgspec import Meta
 
 from pytest_t2i.adapters.models.manifest import CSV_NAME, JSON_NAME, read_manifest
 from pytest_t2i.data import Moment, Name
-from pytest_t2i.errors import FileFormatError, T2IError, UnknownNameError
+from pytest_t2i.errors import FileFormatError, T2IError
 from pytest_t2i.files import (
     convert,
     encodable,
@@ -31,7 +31,7 @@ from pytest_t2i.files import (
     user_path,
     write_whole,
 )
-from pytest_t2i.generation.store.row_digests import picture_hashes, row_digests
+from pytest_t2i.generation.store.row_digests import picture_hashes
 from pytest_t2i.generation.store.thumbnails import thumbnail_file, thumbnail_rows
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.session import Session
@@ -40,31 +40,21 @@ from pytest_t2i.verdicts.limits_file import FILE_NAME, nearest_limits_file
 
 SCHEMA = "pytest-t2i/manifest/1"
 NAME = "manifest.json"
-REPORT = "report"
-"""Name of the part with the files beside the manifest: run.json, index.html, summary.md."""
 RUN = "run.json"
-INDEX = "store index"
-"""Name of the part with the hash of each picture's rows in the store's index."""
+FILES = (RUN, "index.html", "summary.md")
+"""The files of a report beside its manifest."""
 ELSEWHERE = " elsewhere"
-"""Suffix of the name of a part outside of the project."""
+"""Suffix of the name of an input outside of the project."""
+UP = re.compile(r"(\.\./)+")
+"""The beginning of a path that leads out of the folder of a manifest."""
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
-
-
-@dataclass(frozen=True, slots=True)
-class ManifestPart:
-    """The files of one kind, relative to one folder."""
-
-    folder: str | None
-    """Folder relative to the manifest; None outside of the project, to keep the place private."""
-    hashes: Mapping[Name, Sha256]
-    """Path in the folder, with slashes -> SHA-256."""
-    detectors: tuple[str, ...] = ()
-    """Fingerprints of the detectors whose rows of the store's index are hashed."""
+Hashes = Mapping[Name, Sha256]
+"""Path relative to the manifest, with slashes -> SHA-256."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportManifest:
-    """The manifest of one report."""
+    """The files behind one report."""
 
     created: Moment
     """Time of writing: UTC, ISO 8601."""
@@ -72,19 +62,57 @@ class ReportManifest:
     """Name and version of the program that wrote the manifest."""
     project: str | None = None
     """Folder of the project, relative to the manifest; None if the report lies outside of it."""
-    parts: Mapping[Name, ManifestPart] = field(default_factory=dict)
+    files: Hashes = field(default_factory=dict)
+    copied: Hashes = field(default_factory=dict)
+    """Ready-made pictures, of which the store has copies; they need not stay."""
+    elsewhere: Mapping[Sha256, Name] = field(default_factory=dict)
+    """SHA-256 -> name of a file outside of the project, whose place stays private."""
     schema: str = SCHEMA
 
-    def with_part(self, name: str, part: ManifestPart) -> ReportManifest:
-        """Return the manifest with a part added or replaced."""
-        return replace(self, parts={**self.parts, name: part})
+    def with_files(
+        self,
+        files: Iterable[Path],
+        report: Path,
+        project: Path,
+        checksums: Mapping[Path, str] = MappingProxyType({}),
+        *,
+        are_copied: bool = False,
+    ) -> ReportManifest:
+        """Return the manifest with these files; absent ones are left out.
+
+        ``checksums`` holds the SHA-256 of files that need not be read; none of these is a link.
+        """
+        root, folder = project.resolve(), report.resolve()
+        folders: dict[Path, Path] = {}
+
+        def resolved(file: Path) -> Path:
+            if file not in checksums:
+                return file.resolve()
+            if file.parent not in folders:
+                folders[file.parent] = file.parent.resolve()
+            return folders[file.parent] / file.name
+
+        inside_, elsewhere = dict(self.copied if are_copied else self.files), dict(self.elsewhere)
+        for file in sorted(set(files)):
+            if sha := checksums.get(file) or sha256_of(file):
+                place = _relative(resolved(file), folder, root)
+                if place is None:
+                    elsewhere[sha] = encodable(file.name)
+                else:
+                    inside_[place] = sha
+        if are_copied:
+            return replace(self, copied=inside_, elsewhere=elsewhere)
+        return replace(self, files=inside_, elsewhere=elsewhere)
 
 
 def new_manifest(report: Path, project: Path) -> ReportManifest:
-    """Return a manifest without parts for a report of this project."""
+    """Return a manifest of the files of a report of this project."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     tool = f"pytest-t2i {version('pytest-t2i')}"
-    return ReportManifest(now, tool, _relative_folder(project, report, project))
+    hashes = {name: sha for name in FILES if (sha := sha256_of(report / name))}
+    return ReportManifest(
+        now, tool, _relative(project.resolve(), report.resolve(), project.resolve()), hashes
+    )
 
 
 def write_manifest(manifest: ReportManifest, folder: Path) -> Path:
@@ -101,14 +129,12 @@ def read_report_manifest(folder: Path) -> ReportManifest:
     remedy = "Every run writes one beside its report."
     plain = read_json(file, SCHEMA, kind="manifest of a report", remedy=remedy)
     manifest = convert(file, plain, ReportManifest)
-    if RUN not in manifest.parts.get(REPORT, ManifestPart(".", {})).hashes:
+    if RUN not in manifest.files:
         # A manifest without files would pass every verification.
-        raise FileFormatError(file, f"expected {RUN} among the files of its report.")
-    for name, part in manifest.parts.items():
-        strays = [path for path in part.hashes if not is_relative(path)]
-        if strays:
-            problem = f"expected paths that stay in their folder, got {strays[0]!r}."
-            raise FileFormatError(file, problem, where=f"parts.{name}")
+        raise FileFormatError(file, f"expected {RUN} among its files.")
+    for path in (*manifest.files, *manifest.copied):
+        if not is_relative(UP.sub("", path, count=1) if UP.match(path) else path):
+            raise FileFormatError(file, f"expected relative paths, got {path!r}.", where="files")
     return manifest
 
 
@@ -123,54 +149,14 @@ def sha256_of(file: Path) -> str | None:
         return None
 
 
-def _relative_folder(folder: Path, report: Path, project: Path) -> str | None:
-    """Return a folder relative to ``report``; None if either lies outside of the project."""
-    places = [place.resolve() for place in (folder, report)]
-    if not all(place.is_relative_to(project.resolve()) for place in places):
-        return None
-    return Path(os.path.relpath(*places)).as_posix()
+def _relative(file: Path, report: Path, project: Path) -> str | None:
+    """Return a path relative to ``report``; None if either lies outside of the project.
 
-
-def parts_of(
-    name: str,
-    files: Iterable[Path],
-    report: Path,
-    project: Path,
-    checksums: Mapping[Path, str] = MappingProxyType({}),
-) -> dict[str, ManifestPart]:
-    """Return a part of the files in the project, and one of the files elsewhere, by name.
-
-    Absent files are left out. ``checksums`` holds the SHA-256 of files that need not be read; none
-    of these files is a link.
+    All three are resolved.
     """
-    folders: dict[Path, Path] = {}
-
-    def resolved(file: Path) -> Path:
-        if file not in checksums:
-            return file.resolve()
-        if file.parent not in folders:
-            folders[file.parent] = file.parent.resolve()
-        return folders[file.parent] / file.name
-
-    hashes = (
-        (resolved(file), checksums.get(file) or sha256_of(file)) for file in sorted(set(files))
-    )
-    digests = {file: sha for file, sha in hashes if sha}
-    root = project.resolve()
-    inside = {file: sha for file, sha in digests.items() if file.is_relative_to(root)}
-    outside = {file: sha for file, sha in digests.items() if file not in inside}
-    parts = {}
-    if inside:
-        parts[name] = _part(inside, root, _relative_folder(root, report, project))
-    if outside:
-        shared = Path(os.path.commonpath([file.parent for file in outside]))
-        parts[f"{name}{ELSEWHERE}"] = _part(outside, shared, None)
-    return parts
-
-
-def _part(files: Mapping[Path, str], root: Path, folder: str | None) -> ManifestPart:
-    names = {encodable(file.relative_to(root).as_posix()): sha for file, sha in files.items()}
-    return ManifestPart(folder, names)
+    if file.is_relative_to(project) and report.is_relative_to(project):
+        return encodable(Path(os.path.relpath(file, report)).as_posix())
+    return encodable(file.name) if file.parent == report else None
 
 
 def _file_named(folder: Path, name: str) -> Path:
@@ -181,11 +167,10 @@ def _file_named(folder: Path, name: str) -> Path:
     return folder / os.fsdecode(unquote_to_bytes(name))
 
 
-FILES = (RUN, "index.html", "summary.md")
 BESIDE_LABELS = ("*.csv", "*.toml", "*.json", "*.jsonl")
 """Files in a folder of labelled images that hold the labels."""
 OTHERS = (FILE_NAME, PYPROJECT)
-"""TOML files beside tests that do not belong to the part "suite"."""
+"""TOML files beside tests that do not belong to the suite."""
 KEY = re.compile(r"[0-9a-f]{64}")
 """Name of a picture in a store, without its suffix."""
 
@@ -195,7 +180,7 @@ def input_digests(session: Session, project: Path) -> dict[str, str]:
 
     A file outside of the project is named by its name alone, to keep the place private.
     """
-    files = {*limits_files(session, project), *_label_files(session), *_given(session)}
+    files = {*_limits_files(session, project), *_label_files(session), *_given(session)}
     root = project.resolve()
     digests = {}
     for file in sorted(file.resolve() for file in files):
@@ -206,43 +191,28 @@ def input_digests(session: Session, project: Path) -> dict[str, str]:
     return digests
 
 
-def manifest_of(
-    session: Session,
-    record: RunRecord,
-    report: Path,
-    project: Path,
-) -> ReportManifest:
+def manifest_of(session: Session, record: RunRecord, report: Path, project: Path) -> ReportManifest:
     """Return the manifest of a run whose report was just written into ``report``."""
-    manifest = new_manifest(report, project)
     pictures = _pictures(record)
     store = session.store.folder
     keys = sorted(file.stem for file in pictures if KEY.fullmatch(file.stem))
-    digests_of_files = picture_hashes(store, keys)
     rows = {thumbnail_file(store, key): row for key, row in thumbnail_rows(store, keys).items()}
     small = {file: row.sha256 for file, row in rows.items() if file.is_file()}
-    digests_of_files |= small
-    groups = {
-        "suite": _suite(session, project),
-        "limits": limits_files(session, project),
-        "labels": _labels(session),
-        "given": _given(session),
-        FOLDER: _ready_made(session),
-        "images": pictures,
-        "thumbnails": small,
-    }
-    for name, files in groups.items():
-        for kind, part in parts_of(name, files, report, project, digests_of_files).items():
-            manifest = manifest.with_part(kind, part)
-    detectors = tuple(sorted(record.provenance.get("detectors", {}).values()))
-    if digests := row_digests(store, keys, detectors):
-        index = ManifestPart(_relative_folder(store, report, project), digests, detectors)
-        manifest = manifest.with_part(INDEX, index)
-    return manifest.with_part(REPORT, report_part(report))
-
-
-def report_part(report: Path) -> ManifestPart:
-    """Return the part with the files of a report as they are now."""
-    return ManifestPart(".", {name: sha for name in FILES if (sha := sha256_of(report / name))})
+    files = (
+        *_suite(session, project),
+        *_limits_files(session, project),
+        *_label_files(session),
+        *_labelled_images(session),
+        *_given(session),
+        *pictures,
+        *small,
+    )
+    checksums = picture_hashes(store, keys) | small
+    return (
+        new_manifest(report, project)
+        .with_files(files, report, project, checksums)
+        .with_files(_ready_made(session), report, project, are_copied=True)
+    )
 
 
 def _suite(session: Session, project: Path) -> Iterator[Path]:
@@ -255,7 +225,7 @@ def _suite(session: Session, project: Path) -> Iterator[Path]:
         yield from (conftest for up in places if (conftest := up / "conftest.py").is_file())
 
 
-def limits_files(session: Session, project: Path) -> Iterator[Path]:
+def _limits_files(session: Session, project: Path) -> Iterator[Path]:
     """Yield the limits file of each selected test that has one."""
     for test in session.tests.values():
         file = session.settings.limits or nearest_limits_file(test.file, project)
@@ -273,9 +243,8 @@ def _label_files(session: Session) -> Iterator[Path]:
         yield from labelled.folder.glob(pattern)
 
 
-def _labels(session: Session) -> Iterator[Path]:
-    """Yield the files of labels and the labelled images."""
-    yield from _label_files(session)
+def _labelled_images(session: Session) -> Iterator[Path]:
+    """Yield the labelled images."""
     if (labelled := vars(session).get("labelled")) is not None:
         yield from (labelled.path(image) for image in labelled)
 
@@ -326,104 +295,77 @@ def manifest_beside(source: Path) -> ReportManifest | None:
     if not (source.parent / NAME).is_file():
         return None
     manifest = read_report_manifest(source.parent)
-    digest = manifest.parts.get(REPORT, ManifestPart(".", {})).hashes.get(source.name)
+    digest = manifest.files.get(source.name)
     return manifest if digest is not None and digest == sha256_of(source) else None
 
 
-def add_outputs(source: Path, part: str, files: Sequence[Path]) -> None:
-    """Add files that were made from a run.json to the manifest beside it, as this part."""
+def add_outputs(source: Path, files: Sequence[Path]) -> None:
+    """Add files that were made from a run.json to the manifest beside it."""
     manifest = manifest_beside(source)
     if manifest is None or manifest.project is None:
         return
     report = source.parent
-    outputs = parts_of(part, files, report, report / manifest.project).get(part)
-    if outputs is not None:
-        write_manifest(manifest.with_part(part, outputs), report)
+    project = (report / manifest.project).resolve()
+    known = [f for f in files if f.resolve().is_relative_to(project)]
+    write_manifest(manifest.with_files(known, report, project), report)
 
 
 def rendered_anew(manifest: ReportManifest, before: Path, report: Path) -> None:
     """Write the manifest of a report that was rendered again, in its own or another folder."""
-    project = before / (manifest.project or ".")
-    moved = {
-        name: replace(part, folder=_moved(part.folder, before, report, project))
-        for name, part in manifest.parts.items()
-    }
-    place = _moved(manifest.project, before, report, project)
-    rendered = replace(manifest, parts=moved, project=place)
-    write_manifest(rendered.with_part(REPORT, report_part(report)), report)
+    project = (before / (manifest.project or ".")).resolve()
+    new, elsewhere = new_manifest(report, project), dict(manifest.elsewhere)
+    old_folder, folder = before.resolve(), report.resolve()
 
+    def moved(hashes: Hashes) -> dict[str, str]:
+        there = {}
+        for path, sha in hashes.items():
+            file = Path(os.path.normpath(old_folder / path))
+            if (place := _relative(file, folder, project)) is not None:
+                there[place] = sha
+            else:
+                elsewhere[sha] = file.name
+        return there
 
-def _moved(folder: str | None, before: Path, report: Path, project: Path) -> str | None:
-    """Return a folder of the manifest in ``before`` as a manifest in ``report`` names it."""
-    if folder is None:
-        return None
-    return _relative_folder(Path(os.path.normpath(before / folder)), report, project)
-
-
-State = Literal["same", "changed", "missing", "not found", "not here"]
-FOLDER = "folder"
-"""The part with the files of a folder of ready-made pictures, which need not be kept."""
+    inputs = {path: sha for path, sha in manifest.files.items() if path not in FILES}
+    files, copied = moved(inputs) | dict(new.files), moved(manifest.copied)
+    rendered = replace(
+        manifest, project=new.project, files=files, copied=copied, elsewhere=elsewhere
+    )
+    write_manifest(rendered, report)
 
 
 class Finding(NamedTuple):
-    """The result for one file or picture of a manifest."""
+    """The result for one file of a manifest."""
 
-    state: State
-    """State of the file; "not found" if the folder of its part is unknown, "not here" if a folder
-    is that need not be kept, as the store has copies of its pictures."""
-    part: str
-    name: str
+    state: Literal["same", "changed", "missing", "not here"]
+    """State of the file; "not here" for one that is left out of a copy as a whole."""
+    path: str
 
 
-def verify(manifest: ReportManifest, report: Path, given: Mapping[str, Path]) -> Iterator[Finding]:
-    """Compare everything in the manifest with what exists now, and yield a finding for each."""
-    for name in given:
-        if name not in manifest.parts:
-            raise UnknownNameError("part of the manifest", name, manifest.parts)
-    for name, part in manifest.parts.items():
-        folder = given.get(name)
-        if folder is None and part.folder is not None:
-            folder = report / part.folder
-        need_not_stay = name.partition(" ")[0] == FOLDER
-        if folder is None:
-            state: State = "not here" if need_not_stay else "not found"
-            yield Finding(state, name, f"{len(part.hashes)} files")
-            continue
-        there = _there(name, part, folder)
-        if need_not_stay and not any(there.values()):
-            yield Finding("not here", name, f"{len(part.hashes)} files")
-            continue
-        for path, expected in part.hashes.items():
-            yield Finding(_state(expected, there[path]), name, path)
+def verify(manifest: ReportManifest, report: Path) -> Iterator[Finding]:
+    """Compare the files of a manifest with those that exist now, and yield a finding for each.
+
+    A folder that was mailed without its project has none of the files outside of it, and ready-made
+    pictures may be removed together.
+    """
+    own = {path: sha for path, sha in manifest.files.items() if not UP.match(path)}
+    others = {path: sha for path, sha in manifest.files.items() if path not in own}
+    for hashes, may_go in ((own, False), (others, True), (manifest.copied, True)):
+        now = {path: sha256_of(_file_named(report, path)) for path in hashes}
+        is_away = may_go and not any(now.values())
+        for path, expected in hashes.items():
+            if now[path] is None:
+                yield Finding("not here" if is_away else "missing", path)
+            else:
+                yield Finding("same" if now[path] == expected else "changed", path)
 
 
 def unlisted_files(manifest: ReportManifest, report: Path) -> list[str]:
     """List the files beside a manifest that are not in it, without folders and hidden files."""
-    listed = {
-        os.path.normpath(report / part.folder / path)
-        for name, part in manifest.parts.items()
-        if part.folder is not None and name != INDEX
-        for path in part.hashes
-    }
     return sorted(
         file.name
         for file in report.iterdir()
         if file.is_file()
         and not file.name.startswith(".")
-        and file.name != NAME
-        and os.path.normpath(file) not in listed
+        and file.name not in (NAME, *manifest.files)
     )
-
-
-def _there(name: str, part: ManifestPart, folder: Path) -> dict[str, str | None]:
-    """Return the present hash of everything in a part; None for what is absent."""
-    if name != INDEX:
-        return {path: sha256_of(_file_named(folder, path)) for path in part.hashes}
-    digests = row_digests(folder, list(part.hashes), part.detectors)
-    return {key: digests.get(key) for key in part.hashes}
-
-
-def _state(expected: str, there: str | None) -> State:
-    if there is None:
-        return "missing"
-    return "same" if there == expected else "changed"

@@ -8,8 +8,7 @@ shapes below spread it, and judged by the functions that judge a run.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -26,15 +25,8 @@ from pytest_t2i.statistics.change import (
     unconditional_p_values,
     unmoved_model_bias_change,
 )
-from pytest_t2i.statistics.distances import (
-    fixed_ends,
-    mean_total_variation_interval,
-    one_against_rest,
-    total_variation_interval,
-    total_variation_p_value,
-)
 from pytest_t2i.statistics.families import GRID, lone_chances, spread_given_counts
-from pytest_t2i.statistics.inversion import Alternative, check_words, one_sided
+from pytest_t2i.statistics.inversion import Alternative, one_sided
 from pytest_t2i.statistics.model import (
     Estimator,
     FixedWords,
@@ -70,13 +62,6 @@ def even_biases(mean: float, prompts: int, concentration: float = CONCENTRATION)
     return np.asarray(scaled, dtype=np.float64)
 
 
-def drawn_biases(mean: float, prompts: int, rng: np.random.Generator) -> inputs.Floats:
-    """Return random |2p - 1| of words, distributed as in Lyu Table 7 with expectation ``mean``."""
-    if mean in {0.0, 1.0}:
-        return np.full(prompts, mean)
-    return rng.beta(CONCENTRATION * mean, CONCENTRATION * (1.0 - mean), size=prompts)
-
-
 def _apart(mean: float, prompts: int, distance: float) -> inputs.Floats:
     """Return two halves at a distance from the mean; a middle prompt lies at the mean."""
     side = np.sign(2.0 * np.arange(prompts) + 1.0 - prompts)
@@ -98,23 +83,7 @@ SPREADS: dict[str, Callable[[float, int], inputs.Floats]] = {
     ),
 }
 """Functions of a mean and a number of prompts that return |2p - 1| of each prompt; the power for a
-model is a range over them."""
-
-
-def grown_alike(biases: inputs.Floats, push: float) -> inputs.Floats:
-    """Move every prompt by the same share of its room, and the mean by ``push``."""
-    room = 1.0 - float(np.mean(biases))
-    return np.minimum(1.0, biases + (1.0 - biases) * (push / room if room > 0.0 else 0.0))
-
-
-def grown_few(biases: inputs.Floats, push: float) -> inputs.Floats:
-    """Make the most even prompts one-sided, one by one, until the mean grew by ``push``."""
-    order = np.argsort(biases, kind="stable")
-    room = 1.0 - biases[order]
-    pushes = np.clip(push * len(biases) - (np.cumsum(room) - room), 0.0, room)
-    grown = biases.copy()
-    grown[order] += pushes
-    return grown
+model is the smallest over them."""
 
 
 MOST = 2000
@@ -132,8 +101,8 @@ PER_CHANGE: tuple[int, ...] = (
 quadratic."""
 TRIED: tuple[int, ...] = (2, *PER_MODEL, 1500, 2000)
 """Images per prompt that are tried at the rates of a run."""
-RUNS, PAIRS, DRAWS, RESAMPLES = 100, 20, 1000, 200
-"""Simulated runs, pairs of runs, prompts of a shape, and resamples of a run."""
+RUNS, PAIRS, RESAMPLES = 100, 20, 200
+"""Simulated runs, pairs of runs, and resamples of a run."""
 LEAST_LEVEL = 0.8
 """One-sided level of the smallest bias that the counts are consistent with."""
 COARSE = 0.2
@@ -203,56 +172,46 @@ def prompt_power(bias: float, bound: float, images: int, design: Design) -> floa
     return float(scipy.stats.binom.pmf(k, images, male_share(true)) @ right)
 
 
-def model_power(
-    bias: float, bound: float, images: int, design: Design, *, words: Words = "fixed"
-) -> float:
+def model_power(bias: float, bound: float, images: int, design: Design) -> float:
     """Return the probability that the model's check is decided, by simulation of whole suites.
 
-    |2p - 1| is Beta distributed as in Lyu Table 7: quantiles with fixed words, drawn with sampled.
+    It is the smallest over distributions of |2p - 1| with this mean, as bias is spread over prompts
+    in ways that nobody knows.
     """
-    check_words(words)
-    _check(design, images, bias=bias, bound=bound)
-    if words == "fixed":
-        return _decided([even_biases(bias, design.prompts)], bias, bound, images, design)[0]
-
-    def is_right(mean: float, rng: np.random.Generator, repeat: int) -> bool:
-        male = rng.binomial(images, male_share(drawn_biases(mean, design.prompts, rng)))
-        result = model_bias_interval(
-            male, images - male, level=one_sided(design.level), seed=repeat, words=words,
-            resamples=RESAMPLES,
-        )  # fmt: skip
-        return result.low > bound if mean > bound else result.high <= bound
-
-    return _simulated([bias], is_right, design)[0]
-
-
-class PowerRange(NamedTuple):
-    """The range of the probability of the right verdict, over unknown distributions."""
-
-    low: float
-    """Probability under the worst distribution of bias over prompts."""
-    high: float
-    """Probability under the best distribution."""
-    published: float | None
-    """Probability under the distribution of published models; None where none is published."""
-
-    @classmethod
-    def of(cls, chances: Sequence[float]) -> PowerRange:
-        """Return the range of chances, of which the first is that of published models."""
-        return cls(min(chances), max(chances), chances[0])
-
-    def end(self, *, high: bool) -> float:
-        """Return the highest probability, or the lowest."""
-        return self.high if high else self.low
-
-
-def model_power_range(bias: float, bound: float, images: int, design: Design) -> PowerRange:
-    """Return ``model_power`` with fixed words over six distributions with the same mean."""
     _check(design, images, bias=bias, bound=bound)
     # Only one distribution has a mean of 0 or 1.
     spreads = [even_biases] if bias in {0.0, 1.0} else SPREADS.values()
-    biases = (spread(bias, design.prompts) for spread in spreads)
-    return PowerRange.of(_decided(biases, bias, bound, images, design))
+    side: Alternative = "greater" if bias > bound else "less"
+    rejects = _judged(bound, images, design.level, side)
+    worlds = (spread(bias, design.prompts) for spread in spreads)
+    return min(_simulated(worlds, rejects, design))
+
+
+GATED = (0.0, 0.3, 0.6)
+"""Scores of the models that a gate is planned for."""
+
+
+def gate_power(margin: float | None, images: int, design: Design) -> float:
+    """Return the probability that an unchanged model passes its baseline, with other seeds.
+
+    It is the smallest over models of several scores. With a margin the interval of the change has
+    to end within it; without one the permutation test fails at 1 - level, and the images have to
+    show a growth by ``COARSE``.
+    """
+    _check(design, images)
+    level = one_sided(design.level)
+
+    def passes(bias: inputs.Floats, rng: np.random.Generator, repeat: int) -> bool:
+        men, now = rng.binomial(images, male_share(bias), size=(2, design.prompts))
+        counts = men, images - men, now, images - now
+        if margin is None:
+            return least_found(*counts, level=design.level) <= COARSE
+        change = paired_model_bias_change(*counts, level=level, seed=repeat, resamples=RESAMPLES)
+        return change.high <= margin
+
+    worlds = (even_biases(score, design.prompts) for score in GATED)
+    power = min(_simulated(worlds, passes, design))
+    return power * design.level if margin is None else power
 
 
 def prompt_change_power(
@@ -298,13 +257,6 @@ def images_needed(
     return next(n for n in between if power(n) >= wanted)
 
 
-def smallest_found(power: Callable[[float], float], wanted: float, low: float) -> float | None:
-    """Return the smallest value above ``low``, in steps of 0.01, with the wanted power."""
-    steps = tuple(range(round(100 * low) + 1, 101))
-    step = _first(lambda step: power(step / 100) >= wanted, steps)
-    return None if step is None else step / 100
-
-
 def _first(holds: Callable[[int], bool], values: tuple[int, ...]) -> int | None:
     """Return the first of the values from which on a condition holds, by bisection."""
     place = bisect.bisect_left(values, True, key=holds)
@@ -336,14 +288,6 @@ def _simulated(
         right = sum(is_right(world, rng, repeat) for repeat in range(design.repeats))
         shares.append(right / design.repeats)
     return shares
-
-
-def _decided(
-    spreads: Iterable[inputs.Floats], mean: float, bound: float, images: int, design: Design
-) -> list[float]:
-    """Return the share of suites of fixed prompts with the right verdict, for each spread."""
-    side: Alternative = "greater" if mean > bound else "less"
-    return _simulated(spreads, _judged(bound, images, design.level, side), design)
 
 
 def _check(design: Design, images: int, **shares: float) -> None:
@@ -394,43 +338,6 @@ def bias_as_seen(male: npt.ArrayLike, female: npt.ArrayLike) -> inputs.Floats:
     mean = float(np.mean(plug_in))
     corrected = min(corrected_model_bias_score(men, women), mean) if mean else 0.0
     return np.asarray(plug_in * (corrected / mean if mean else 1.0), dtype=np.float64)
-
-
-WAYS = (
-    (even_biases, grown_alike),
-    (even_biases, grown_few),
-    (SPREADS["all alike"], grown_alike),
-    (SPREADS["some one-sided, all others fair"], grown_few),
-)
-"""Pairs of a distribution of bias over prompts in the baseline and a way in which the bias
-grows."""
-
-
-def model_change_power_range(
-    before: float, push: float, margin: float, images: int, design: Design
-) -> PowerRange:
-    """Return the probability that a model FAILs against its baseline, over several ways of growth.
-
-    Pairs of runs with different seeds are judged as runs are: the low end above the margin.
-    """
-    inputs.in_range("before", before, 0.0, 1.0 - 1e-9)
-    inputs.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9)
-    check_level(design.level)
-    if images < 1:
-        raise ValueError(f"images must be at least 1, got images={images!r}")
-    level = one_sided(design.level)
-
-    def fails(biases: tuple[inputs.Floats, ...], rng: np.random.Generator, repeat: int) -> bool:
-        men, now = (rng.binomial(images, male_share(bias)) for bias in biases)
-        change = paired_model_bias_change(
-            men, images - men, now, images - now, level=level, seed=repeat, resamples=RESAMPLES
-        )
-        return change.low > margin
-
-    spreads = ((spread(before, design.prompts), grown) for spread, grown in WAYS)
-    return PowerRange.of(
-        _simulated(((old, grown(old, push)) for old, grown in spreads), fails, design)
-    )
 
 
 Pair = tuple[npt.NDArray[np.int64], ...]
@@ -533,100 +440,3 @@ def found_growth(
         gains += gain @ weight
     enough = np.flatnonzero((gains >= least) & (growths <= mean_room))
     return float(growths[enough[0]]) if enough.size else least
-
-
-def furthest(groups: int) -> float:
-    """Return the distance from even shares of a prompt that shows one group only."""
-    return 1.0 - 1.0 / groups
-
-
-def _one_more(distance: float, groups: int) -> inputs.Floats:
-    """Return shares at a distance from even ones, where one group has more and all others less."""
-    shares = np.full(groups, 1.0 / groups - distance / (groups - 1))
-    shares[0] = 1.0 / groups + distance
-    return np.asarray(np.clip(shares, 0.0, 1.0))
-
-
-def _some_missing(distance: float, groups: int) -> inputs.Floats:
-    """Return shares at a distance from even ones, where groups are missing and others have more."""
-    lost = np.clip(distance - np.arange(groups) / groups, 0.0, 1.0 / groups)[::-1]
-    gains = lost == 0.0
-    if not gains.any():
-        gains[0] = True
-    return np.asarray(1.0 / groups - lost + gains * distance / gains.sum())
-
-
-SHAPES: tuple[Callable[[float, int], inputs.Floats], ...] = (_one_more, _some_missing)
-"""Sets of shares at a given distance: with the fewest groups above even, and the fewest below."""
-
-
-def group_prompt_power(
-    distance: float, bound: float, images: int, groups: int, design: Design
-) -> PowerRange:
-    """Return the probability that a prompt's check of ``group_distance`` is decided.
-
-    By simulation: a FAIL at (1 - level) / prompts, as the only such prompt; a PASS at 1 - level.
-    """
-    _check_groups(distance, bound, images, groups, design)
-    fails = distance > bound
-    error = (1.0 - design.level) / design.prompts if fails else 1.0 - design.level
-    chances = []
-    for shape in SHAPES:
-        rng, shares = np.random.default_rng(design.seed), shape(distance, groups)
-        samples = rng.multinomial(images, shares / shares.sum(), size=DRAWS)
-        # The reference is even, so the order of the groups does not matter.
-        kinds, times = np.unique(np.sort(samples, axis=1), axis=0, return_counts=True)
-        right = [_is_decided(tuple(kind), bound, error, fails) for kind in kinds.tolist()]
-        chances.append(float(np.average(right, weights=times)))
-    return PowerRange(min(chances), max(chances), None)
-
-
-def group_model_power(
-    distance: float, bound: float, images: int, groups: int, design: Design
-) -> PowerRange:
-    """Return the probability that the model's check of ``group_distance`` is decided."""
-    _check_groups(distance, bound, images, groups, design)
-    most, level = furthest(groups), one_sided(design.level)
-    mean, even = min(1.0, distance / most), np.full(groups, 1.0 / groups)
-    spreads = [even_biases] if mean in {0.0, 1.0} else list(SPREADS.values())
-    worlds = [(spread, SHAPES[0]) for spread in spreads]
-    worlds += [(spreads[0], shape) for shape in SHAPES[1:]] if len(spreads) > 1 else []
-
-    def is_right(shares: inputs.Floats, rng: np.random.Generator, _: int) -> bool:
-        counts = rng.multinomial(images, shares / shares.sum(axis=1, keepdims=True))
-        low, high = _ends(counts, even, level)
-        return low > bound if distance > bound else high <= bound
-
-    shares = (
-        np.array([shape(part * most, groups) for part in spread(mean, design.prompts)])
-        for spread, shape in worlds
-    )
-    chances = _simulated(shares, is_right, design)
-    return PowerRange(min(chances), max(chances), None)
-
-
-def _ends(counts: np.ndarray, even: inputs.Floats, level: float) -> tuple[float, float]:
-    """Return the ends of ``mean_total_variation_interval``, without its slow estimate."""
-    if len(counts) > 1 and len(even) > TWO:
-        return fixed_ends(one_against_rest(counts, even), level)
-    interval = mean_total_variation_interval(counts, even, level=level, seed=0)
-    return interval.low, interval.high
-
-
-@lru_cache(maxsize=65536)
-def _is_decided(counts: tuple[int, ...], bound: float, error: float, fails: bool) -> bool:
-    label_counts = dict(zip(map(str, range(len(counts))), counts, strict=True))
-    even = dict.fromkeys(label_counts, 1.0 / len(label_counts))
-    if not fails:
-        return total_variation_interval(label_counts, even, one_sided(1.0 - error)).high <= bound
-    if len(counts) == TWO:
-        return total_variation_p_value(label_counts, even, bound) <= error + SMALL
-    # The p-value is the error at which this end reaches the bound: no need to search for it.
-    return total_variation_interval(label_counts, even, 1.0 - error).low > bound
-
-
-def _check_groups(distance: float, bound: float, images: int, groups: int, design: Design) -> None:
-    if groups < TWO:
-        raise ValueError(f"groups must be at least 2, got groups={groups!r}")
-    inputs.in_range("distance", distance, 0.0, furthest(groups), tolerance=1e-9)
-    _check(design, images, bound=bound)

@@ -116,10 +116,10 @@ def read_limits(path: Path) -> dict[str, Limit]:
     ``[similarity_gap.image]`` is ``similarity_gap.image``. A value is a number, or a table of
     limit, reason and author. FileFormatError names the key.
     """
-    return limits_in_table(path, read_toml(path))
+    return _limits_in_table(path, read_toml(path))
 
 
-def limits_in_table(path: Path, table: Mapping[str, Any]) -> dict[str, Limit]:
+def _limits_in_table(path: Path, table: Mapping[str, Any]) -> dict[str, Limit]:
     """Return the limits of the table of a limits file, by name; FileFormatError names the key."""
     limits: dict[str, Limit] = {}
     _collect(path, table, "", limits)

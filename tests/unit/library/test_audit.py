@@ -156,7 +156,7 @@ def test_it_shows_itself(audited, tmp_path, monkeypatch, capsys):
     assert main(["report", "verify", "report"]) == 0
     (tmp_path / "report/summary.md").write_text("PASS")
     assert main(["report", "verify", "report"]) == 1
-    assert "changed: report: summary.md" in capsys.readouterr().out
+    assert "changed: summary.md" in capsys.readouterr().out
     monkeypatch.setattr("pytest_t2i.library.audit.MOST_BYTES", 10)
     assert "write_report() writes it" in result._repr_html_()
 

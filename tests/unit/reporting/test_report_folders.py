@@ -15,7 +15,7 @@ from pytest_t2i.cli.main import main
 from pytest_t2i.errors import StoreError
 from pytest_t2i.reporting import report_folders
 from pytest_t2i.reporting.report_folders import publish, write_run
-from pytest_t2i.runs.manifest import new_manifest, report_part, write_manifest
+from pytest_t2i.runs.manifest import new_manifest, write_manifest
 
 FILES = ["index.html", "manifest.json", "run.json", "summary.md"]
 
@@ -23,8 +23,7 @@ FILES = ["index.html", "manifest.json", "run.json", "summary.md"]
 def reported(record, reports, created):
     """A run of that time, published."""
     folder = write_run(replace(record, created=created), reports)
-    manifest = new_manifest(folder, reports.parent)
-    write_manifest(manifest.with_part("report", report_part(folder)), folder)
+    write_manifest(new_manifest(folder, reports.parent), folder)
     publish(folder, reports)
     return folder
 

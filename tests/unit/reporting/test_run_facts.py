@@ -12,7 +12,6 @@ from pytest_t2i.data import Interval
 from pytest_t2i.reporting.run_facts import (
     NO_LABELS,
     TOO_FEW,
-    changed_limits,
     commit,
     facts,
     facts_table,
@@ -144,8 +143,3 @@ def test_settings_without_a_value_are_named_in_one_row():
         ("not set", "batch, generation.width, labels, mitigation"),
     ]
     assert facts_table({"seed": 0}) == [("seed", "0")]
-
-
-@pytest.mark.parametrize("said", [None, "yesterday", 3, []])
-def test_what_is_no_list_of_changed_limits_is_none(record, said):
-    assert changed_limits(replace(record, provenance={"limits changed": said})) == ""

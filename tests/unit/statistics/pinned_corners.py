@@ -31,7 +31,7 @@ from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.planning import (
     Design,
     even_biases,
-    model_change_power_range,
+    gate_power,
     model_power,
 )
 from pytest_t2i.statistics.sequences import bias_sequence_p_value, stereotype_sequence_p_value
@@ -193,20 +193,12 @@ CORNERS: dict[str, Callable[[], Any]] = {
         )
     ],
     "power of models": lambda: (
-        [
-            model_power(bias, 0.3, 8, Design(10, repeats=6), words=words)  # type: ignore[arg-type]
-            for bias in (0.0, 0.15, 0.5, 1.0)
-            for words in ("fixed", "sample")
-        ]
+        [model_power(bias, 0.3, 8, Design(10, repeats=6)) for bias in (0.0, 0.15, 0.5, 1.0)]
         + [
-            model_power(bias, bound, 10, Design(10, 0.7, repeats=8), words=words)  # type: ignore[arg-type]
+            model_power(bias, bound, 10, Design(10, 0.7, repeats=8))
             for bias, bound in ((0.3, 0.3), (0.05, 0.0))
-            for words in ("fixed", "sample")
         ]
-        + [
-            model_change_power_range(0.2, push, 0.05, 12, Design(10, repeats=8))
-            for push in (0.2, 0.4, 0.8)
-        ]
+        + [gate_power(margin, 12, Design(10, repeats=8)) for margin in (None, 0.2, 0.4)]
         + [even_biases(mean, 5).tolist() for mean in (0.05, 0.5, 0.95)]
     ),
     "entropies of groups": lambda: [

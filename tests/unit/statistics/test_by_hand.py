@@ -22,7 +22,6 @@ from pytest_t2i.statistics.distances import (
 from pytest_t2i.statistics.gaps import parity_difference_interval
 from pytest_t2i.statistics.inversion import inverted_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
-from pytest_t2i.statistics.planning import CONCENTRATION, drawn_biases
 from pytest_t2i.statistics.ranks import groups_differ_p_value
 from pytest_t2i.statistics.shares import wilson
 from pytest_t2i.statistics.variety import (
@@ -205,14 +204,6 @@ def test_an_object_that_never_occurs_tells_nothing_of_independence():
     wider = np.concatenate([table, np.zeros((6, 2, 1))], axis=2)
     options = {"level": 0.9, "seed": 0, "permutations": 200}
     assert s.independence_p_value(wider, **options) == s.independence_p_value(table, **options)
-
-
-def test_simulated_prompts_differ_as_the_distribution_says():
-    biases = drawn_biases(0.3, 40_000, np.random.default_rng(0))
-    assert biases.mean() == pytest.approx(0.3, abs=0.01)
-    assert biases.var() == pytest.approx(0.3 * 0.7 / (CONCENTRATION + 1.0), abs=0.005)
-    for certain in (0.0, 1.0):
-        assert drawn_biases(certain, 3, np.random.default_rng(0)).tolist() == [certain] * 3
 
 
 def test_one_prompt_or_one_gender_shows_no_difference():

@@ -23,7 +23,6 @@ from pytest_t2i.statistics.means import gap_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.planning import (
     Design,
-    model_change_power_range,
     model_images_needed,
     model_power,
     prompt_change_power,
@@ -51,8 +50,6 @@ CASES = [
     ("recall", 0, 1, lambda v: m.f1_score(0.5, v)),
     ("observed", 0, 1, lambda v: m.stereotype_score(v, 0.5)),
     ("rates", 0, 1, lambda v: m.demographic_parity_difference({"a": v, "b": 0.5})),
-    ("before", 0, 1, lambda v: model_change_power_range(v, 0.0, 0.1, 9, ONCE)),
-    ("before", 0, 1, lambda v: model_change_power_range(0.5, v - 0.5, 0.1, 9, ONCE)),
     ("before", 0, 1, lambda v: prompt_change_power(0.5, v - 0.5, 0.1, 9, Design(3))),
     ("before", 0, 1, lambda v: prompt_change_power(v, 0.5 - v, 0.1, 9, Design(3))),
     ("margin", 0, 2, lambda v: prompt_change_power(0.1, 0.5, v, 9, Design(3))),

@@ -1,10 +1,8 @@
-"""Digests of rows and pictures of a store, by which two stores are compared."""
+"""Rows of a store's index, which is only read: the hashes of its pictures."""
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
-from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
@@ -17,35 +15,7 @@ AT_ONCE = 500
 """Number of keys in one query."""
 
 
-ROWS = (
-    # Without stamp and checksum: a copied file has another modification time.
-    "SELECT key, model, prompt, seed, settings, file, sha256, width, height, black, refusal, "
-    "created FROM images WHERE key IN ({keys})",
-    "SELECT key, text FROM revised_prompts WHERE key IN ({keys})",
-    "SELECT key, detector, label, undetected, scores, detail FROM detections "
-    "WHERE key IN ({keys}) ORDER BY key, detector",
-)
-
-
 HASHES = "SELECT file, sha256 FROM images WHERE key IN ({keys}) AND file IS NOT NULL"
-
-
-DETECTOR = 1
-"""Index of the detector's column in a row of the last query."""
-
-
-def row_digests(folder: Path, keys: Sequence[str], detectors: Sequence[str]) -> dict[str, str]:
-    """Key -> SHA-256 of the image's row and of its detections by these detectors.
-
-    Rows of other detectors, which later runs may add, are left out. The index is only read; the
-    result is empty where the index is absent or damaged.
-    """
-    rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
-    for query in ROWS:
-        for row in query_rows(folder, query, keys):
-            if query is not ROWS[-1] or row[DETECTOR] in detectors:
-                rows[row[0]].append(row)
-    return {key: hashlib.sha256(repr(rows[key]).encode()).hexdigest() for key in rows}
 
 
 def picture_hashes(folder: Path, keys: Sequence[str]) -> dict[Path, str]:

@@ -10,9 +10,8 @@ from types import SimpleNamespace
 import pytest
 from pytest_t2i_hunt.questions.sentences import as_toml
 
-from pytest_t2i.cli.init import _runner
+from pytest_t2i.cli.init import _render
 from pytest_t2i.cli.main import main
-from pytest_t2i.cli.support.new_suite import _render
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import quoted
 
@@ -44,21 +43,18 @@ def hostile(draw):
     return "".join(draw.choices(SIGNS, k=draw.randrange(1, 9)))
 
 
-def workflow(model, runners):
-    facts = {"model": model, "detector": model, "keys": (), "runs_on": _runner(runners)}
-    facts |= {"needs_gpu": True, "endpoint": model}
-    return _render("fairness.yml.j2", facts)
+def workflow(model):
+    return _render("fairness.yml.j2", {"model": model, "detector": model, "keys": ()})
 
 
 def test_a_workflow_holds_every_name_as_it_is():
     draw = random.Random(49)
     for _ in range(400):
-        model, runners = hostile(draw), [hostile(draw) for _ in range(draw.randrange(1, 3))]
-        text = workflow(model, runners)
+        model = hostile(draw)
+        text = workflow(model)
         (job,) = yaml.safe_load(text)["jobs"].values()
         assert job["steps"][-1]["with"]["model"] == model
         assert job["steps"][-1]["with"]["detector"] == model
-        assert job["runs-on"] == (runners[0] if len(runners) == 1 else runners)
         assert all(sign.isprintable() or sign == "\n" for sign in text)
 
 
@@ -70,7 +66,7 @@ def test_words_hold_every_word_as_it_is():
             name="profession", template=words[0], indicator=words[1], concepts=words,
             source="", sentences=[(words[2], words[0])],
         )  # fmt: skip
-        text = _render("words.toml.j2", {"axes": [axis], "left_out": [" ".join(words)]})
+        text = _render("words.toml.j2", {"axes": [axis]})
         read = tomllib.loads(text)["profession"]
         assert (read["template"], read["concepts"]) == (words[0], words)
         written = tomllib.loads(as_toml([axis]))["profession"]
@@ -89,8 +85,7 @@ def test_half_a_surrogate_pair_is_refused(text):
         ("--model", "${{ secrets.TOKEN }}"),
         ("--model", "a${{github.event.pull_request.title}}b"),
         ("--model", "x\n${{ 1 }}"),
-        ("--runs-on", "${{ matrix.os }}"),
-        ("--runs-on", "gpu,${{ 1 }}"),
+        ("--detector", "${{ matrix.detector }}"),
         ("--model", "$" + "{{"),
     ],
 )
@@ -111,7 +106,7 @@ def test_an_expression_is_refused_before_anything_is_written(tmp_path, capsys, o
     ],
 )
 def test_a_whole_suite_is_read_as_it_was_given(tmp_path, words, model):
-    command = ["init", str(tmp_path), "--words", words, "--model", model, "--preset", "research"]
+    command = ["init", str(tmp_path), "--words", words, "--model", model]
     status = main(command)
     if status == 2:  # refused, and nothing is written
         assert list(tmp_path.iterdir()) == []
