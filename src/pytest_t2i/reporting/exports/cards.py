@@ -78,7 +78,7 @@ def card_contents(record: RunRecord) -> dict[str, Any]:
     """Return the variables of the template of the Fairness Card."""
     record = portable(record)
     not_tested = _not_measured(record)
-    return clean(
+    contents: dict[str, Any] = clean(
         {
             "harms": scope(record),
             "not_shown": [line for line in limitations(record) if line not in not_tested],
@@ -95,6 +95,7 @@ def card_contents(record: RunRecord) -> dict[str, Any]:
             "command": record.provenance.get("command", ""),
         }
     )
+    return contents
 
 
 def _again(record: RunRecord) -> list[tuple[str, str]]:
