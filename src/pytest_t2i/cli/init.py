@@ -236,7 +236,7 @@ def run(
     if folder.exists() and not folder.is_dir():
         raise ConfigurationError(f"expected a folder, {folder} is a file")
     tested = model or CI_MODEL
-    facts = {
+    facts: dict[str, Any] = {
         "axes": _judged(tested, axes_of(words, axes, template)),
         "limits": LIMITS,
         "model": tested,
