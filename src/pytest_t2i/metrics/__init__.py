@@ -37,9 +37,6 @@ from pytest_t2i.metrics.distances import frechet_distance, kernel_distance
 from pytest_t2i.metrics.emergence import centred_spi, spi
 from pytest_t2i.metrics.groups import (
     demographic_parity_difference,
-    group_diversity,
-    group_entropy,
-    group_gap,
     total_variation_distance,
 )
 from pytest_t2i.metrics.images import diff_pix, split_product, ssim
@@ -94,9 +91,6 @@ __all__ = [
     "fleiss_kappa",
     "frechet_distance",
     "front_share_gap",
-    "group_diversity",
-    "group_entropy",
-    "group_gap",
     "kernel_distance",
     "mean_absolute_gap",
     "mean_average_precision",

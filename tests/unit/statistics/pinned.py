@@ -56,7 +56,6 @@ from pytest_t2i.statistics.gaps import (
     parity_difference_p_value,
     share_difference_p_value,
 )
-from pytest_t2i.statistics.groups import group_entropy_interval, group_gap_interval
 from pytest_t2i.statistics.means import gap_p_value, gap_sign_p_value
 from pytest_t2i.statistics.model import fair_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
@@ -165,10 +164,6 @@ CASES: dict[str, Callable[[], Any]] = {
         for words in ("fixed", "sample")
     ],
     "gap_sign_p_value": lambda: [gap_sign_p_value(GAPS, sign=sign) for sign in (1, -1)],
-    "group_entropy_interval": lambda: group_entropy_interval(
-        COUNTS, level=LEVEL, seed=1, draws=300
-    ),
-    "group_gap_interval": lambda: group_gap_interval(COUNTS, LEVEL),
     "growth_probabilities": lambda: [
         growth_probabilities(MEN, WOMEN, MEN_AFTER, WOMEN_AFTER),
         growth_probabilities(MEN, WOMEN, WOMEN_AFTER, MEN_AFTER[::-1], margin=0.1),

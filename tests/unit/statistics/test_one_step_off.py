@@ -28,7 +28,6 @@ from pytest_t2i.statistics.distances import (
 )
 from pytest_t2i.statistics.gaps import share_difference_p_value, stratified_gap_interval
 from pytest_t2i.statistics.group_sequential import SequentialTest, _first_beyond, _first_within
-from pytest_t2i.statistics.groups import group_diversity_interval
 from pytest_t2i.statistics.model import Sizes, least_favourable
 from pytest_t2i.statistics.permutation import POWER, _excess, group_change_test
 from pytest_t2i.statistics.planning import (
@@ -216,14 +215,6 @@ def test_one_prompt_of_three_groups_is_judged_by_its_exact_interval():
     assert _ends(counts, even, 0.9) == pytest.approx((exact.low, exact.high))
 
 
-def test_the_diversity_of_three_groups_has_one_image_more_of_the_largest_below():
-    counts = {"a": 40, "b": 1, "c": 1}
-    found = group_diversity_interval(counts, level=0.9, seed=0, draws=4000)
-    shares = np.random.default_rng(1).dirichlet([41, 1, 1], size=20_000)
-    low = np.quantile(1.0 - np.sum(shares**2, axis=1), 0.05)
-    assert found.low == pytest.approx(low, abs=0.005)
-
-
 @pytest.mark.parametrize("mean", [0.1, 0.6, 0.95])
 @pytest.mark.parametrize("sizes", [Sizes((2, 5, 60), (7, 2, 11)), Sizes((2, 60), (9, 1))])
 def test_every_world_that_a_score_is_tried_against_has_its_mean(mean, sizes):
@@ -278,12 +269,6 @@ def test_shares_at_a_bound_lie_as_far_below_even_as_above(counts, bound):
 def test_two_images_that_moved_are_told_from_chance():
     found = moved_p_value(np.array([[0], [2]]), np.array([[2], [0]]))
     assert found == pytest.approx(stats.norm.cdf(-np.sqrt(2.0)))
-
-
-def test_diversity_takes_two_thousand_draws():
-    counts = {"a": 5, "b": 9, "c": 2}
-    usual = group_diversity_interval(counts, level=0.9, seed=0)
-    assert usual == group_diversity_interval(counts, level=0.9, seed=0, draws=2000)
 
 
 def test_a_condition_that_holds_from_the_start_begins_at_nothing():
