@@ -64,7 +64,7 @@ from pytest_t2i.metrics.retrieval import (
 )
 from pytest_t2i.metrics.similarity import similarities, similarity, similarity_gap, similarity_gaps
 from pytest_t2i.metrics.stereotypes import attribute_presence, stereotype_score
-from pytest_t2i.metrics.variety import vendi_score, wals
+from pytest_t2i.metrics.variety import wals
 
 __all__ = [
     "INFO",
@@ -117,6 +117,5 @@ __all__ = [
     "stereotype_score",
     "supervised_direction",
     "total_variation_distance",
-    "vendi_score",
     "wals",
 ]

@@ -114,10 +114,7 @@ MOVED = {
     ),
     "shares": "blaker share_by_prompt_interval stereotype_interval",
     "undetected": "worst_case_bounds",
-    "variety": (
-        "mean_wals_interval vendi_at_level vendi_interval wals_at_level wals_change_interval "
-        "wals_interval"
-    ),
+    "variety": ("mean_wals_interval wals_at_level wals_change_interval wals_interval"),
 }
 """Module -> names that are no longer exported, but importable here for one more release."""
 

@@ -74,8 +74,8 @@ def test_measurements_are_attributes(audited):
         f"a photo of one {word}" for word in WORDS
     ]
     assert len(result.samples.members) == len(WORDS)
-    with pytest.raises(AttributeError, match="no 'vendi'; it has sample"):
-        _ = result.vendi
+    with pytest.raises(AttributeError, match="no 'variety'; it has sample"):
+        _ = result.variety
 
 
 def test_verdicts_are_checks_of_its_record(audited):
@@ -131,7 +131,6 @@ def test_a_measurement_with_arguments_is_given_itself(audited):
         ("verdicts", "model_bias_score", "write audit.verdict('model_bias_score', bound)"),
         ("verdict", "model_bias_scor", "Did you mean 'model_bias_score'"),
         ("verdicts", "prompt_bias", "Did you mean 'prompt_bias_score'"),
-        ("verdicts", "vendi_score", "observe='features'"),
         ("verdict", "similarity_gap.image", "Known: "),
     ],
 )

@@ -41,7 +41,6 @@ PARTS = {
     "dependencies": dependencies.DependenciesRecord,
     "audits": records.AuditRecord,
     "variety": variety.VarietyRecord,
-    "diversity": variety.DiversityRecord,
     "groups": parity.GroupsRecord,
     "cells": parity.CellsRecord,
     "audits.parity.record": parity.ParityPart,

@@ -68,7 +68,7 @@ from pytest_t2i.statistics.sequences import (
 )
 from pytest_t2i.statistics.shares import share_by_prompt_interval, stereotype_interval, wilson
 from pytest_t2i.statistics.undetected import worst_case_bounds
-from pytest_t2i.statistics.variety import vendi_interval, wals_interval
+from pytest_t2i.statistics.variety import wals_interval
 
 RECORD = Path(__file__).with_name("pinned.json")
 LEVEL = 0.95
@@ -346,10 +346,6 @@ CASES: dict[str, Callable[[], Any]] = {
     ],
     "total_variation_p_value": lambda: [
         total_variation_p_value(COUNTS, REAL, bound) for bound in (0.0, 0.1, 0.5)
-    ],
-    "vendi_interval": lambda: [
-        vendi_interval(rows, level=LEVEL, seed=1, resamples=50)
-        for rows in (FEATURES, FEATURES[:, :4], np.repeat(FEATURES[:4], 5, axis=0))
     ],
     "wals_interval": lambda: [
         wals_interval(

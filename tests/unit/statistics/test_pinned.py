@@ -26,7 +26,7 @@ ELSEWHERE = {
     "inverted_p_value", "leaning", "looks", "mean_wals_interval",
     "model_images_needed", "one_sided", "parity_shares", "prompt_bias_interval",
     "prompt_bias_p_value", "prompt_bias_p_values", "share_confidence_sequence", "share_interval",
-    "share_p_value", "stopped_share_interval", "storey", "vendi_at_level", "wals_at_level",
+    "share_p_value", "stopped_share_interval", "storey", "wals_at_level",
     "wals_change_interval", "widest_gap", "worst_case_counts",
 }  # fmt: skip
 
