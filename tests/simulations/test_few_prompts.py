@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 from few_prompts import (
     CHANGES,
-    GAPS,
     HISTORIES,
     KINDS,
     PLACES,
     UNEQUAL,
     alarmed,
     changed,
-    gaps,
     misplaced,
     repeated_model,
     repeated_prompt,
@@ -49,12 +47,6 @@ def test_places_of_close_models(world):
 @pytest.mark.parametrize("world", HISTORIES)
 def test_histories_of_one_prompt(world):
     assert holds([alarmed(world, 1, 10, 40)])
-
-
-@pytest.mark.parametrize("images", [4, 10])
-@pytest.mark.parametrize("world", GAPS)
-def test_gaps_of_styles(world, images):
-    assert holds(gaps(world, images, 60))
 
 
 @pytest.mark.parametrize("kind", KINDS)

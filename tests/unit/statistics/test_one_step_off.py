@@ -26,7 +26,7 @@ from pytest_t2i.statistics.distances import (
     total_variation_bounds,
     total_variation_interval,
 )
-from pytest_t2i.statistics.gaps import share_difference_p_value, stratified_gap_interval
+from pytest_t2i.statistics.gaps import share_difference_p_value
 from pytest_t2i.statistics.group_sequential import SequentialTest, _first_beyond, _first_within
 from pytest_t2i.statistics.model import Sizes, least_favourable
 from pytest_t2i.statistics.permutation import POWER, _excess, group_change_test
@@ -46,14 +46,6 @@ from pytest_t2i.statistics.sequences import (
     group_distance_sequence,
 )
 from pytest_t2i.statistics.undetected import worst_case_groups
-
-
-def test_two_prompts_are_enough_where_words_are_sampled():
-    gap = stratified_gap_interval([(9, 10), (8, 10)], [(1, 10), (2, 10)], level=0.9, words="sample")
-    assert gap.estimate == pytest.approx(0.7)
-    assert gap.method == "student"
-    with pytest.raises(ValueError, match="at least two prompts"):
-        stratified_gap_interval([(9, 10)], [(1, 10)], level=0.9, words="sample")
 
 
 def test_many_labels_that_are_all_as_expected_are_at_no_distance():
@@ -186,19 +178,6 @@ def test_a_change_to_even_reaches_no_further_than_one():
         [2] * 3, [0] * 3, [1] * 3, [1] * 3, level=0.999, seed=0, words="sample"
     )
     assert (found.high, turned.low) == (1.0, -1.0)
-
-
-def test_gaps_of_sampled_prompts_have_students_ends():
-    after, before = [(9, 10), (2, 10), (8, 10)], [(1, 10), (6, 10), (2, 10)]
-    gaps = np.array([0.8, -0.4, 0.6])
-    half = stats.t.ppf(0.975, 2) * gaps.std(ddof=1) / np.sqrt(3)
-    found = stratified_gap_interval(after, before, level=0.95, words="sample")
-    assert (found.low, found.high) == pytest.approx(
-        (max(-1.0, gaps.mean() - half), min(1.0, gaps.mean() + half))
-    )
-    near = stratified_gap_interval(after, before, level=0.5, words="sample")
-    half = stats.t.ppf(0.75, 2) * gaps.std(ddof=1) / np.sqrt(3)
-    assert (near.low, near.high) == pytest.approx((gaps.mean() - half, gaps.mean() + half))
 
 
 def test_a_change_of_one_prompt_of_many_is_found_less_often():
