@@ -10,7 +10,7 @@ PAGE = METRICS / "index.md"
 PAGES = (
     "parity.md", "groups.md", "crowds.md", "references.md", "stereotypes.md", "variety.md",
     "emergence.md", "similarity.md", "objects.md", "../audits/origins.md",
-    "../audits/explicit.md", "refusals.md", "../audits/styles.md", "../audits/rewriting.md",
+    "../audits/explicit.md", "refusals.md", "../audits/rewriting.md",
     "detectors.md", "agreement.md",
 )  # fmt: skip
 """As the table has them."""

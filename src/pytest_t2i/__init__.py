@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.refusals import TripletRefusals as TripletRefusals
     from pytest_t2i.audits.rewriting import Rewriting as Rewriting
     from pytest_t2i.audits.stereotypes.measure import Association as Association
-    from pytest_t2i.audits.styles import Styles as Styles
     from pytest_t2i.audits.summary import Figure as Figure
     from pytest_t2i.audits.summary import Frame as Frame
     from pytest_t2i.audits.summary import NamedRecord as NamedRecord
@@ -220,7 +219,6 @@ _HOMES = {
     "audits.detector_validation.trials": ("Trials",),
     "audits.explicit": ("Explicit",),
     "audits.refusals": ("Refusals", "TripletRefusals"),
-    "audits.styles": ("Styles",),
     "audits.rewriting": ("Rewriting",),
     "audits.stereotypes.measure": ("Association",),
     "generation.plan": ("DetectorRef", "Need"),

@@ -433,7 +433,7 @@ class FactKind(StrEnum):
     """A model and its detector -> comparisons that runs judged."""
     SIMILARITIES = "similarities"
     """Compared features -> similarities of the audit of neutrality."""
-    WALS, VENDI = "wals", "vendi"
+    WALS = "wals"
     """Features -> intervals of the audit of variety."""
 
     def of(self, *parts: object) -> str:
@@ -817,8 +817,8 @@ class MetricInfo:
     def words(self) -> str:
         """The metric's name in words.
 
-        >>> MetricInfo("vendi_score", 1.0, 9.0, "lower", "Friedman and Dieng 2023").words
-        'vendi score'
+        >>> MetricInfo("group_distance", 0.0, 1.0, "higher", "L1").words
+        'group distance'
         """
         return self.title or self.name.replace("_", " ")
 

@@ -1,20 +1,13 @@
 """Does a low stereotype score come with less variety?
 
-Variety along an attribute must not drop (WALS, OASIS eq. 7), and images must not repeat (Vendi
-score).
+Variety along an attribute must not drop (WALS, OASIS eq. 7).
 """
 
 import pytest
 
-from pytest_t2i import axes, limit
 from pytest_t2i import stereotypes as oasis_table_1
 
 
 @pytest.mark.t2i(oasis_table_1, observe="features")
 def test_variety_did_not_drop(stereotype, baseline):
     assert stereotype.wals("text", center=True) >= baseline("wals")
-
-
-@pytest.mark.t2i(axes.nationality, observe="features")
-def test_images_differ(sample):
-    assert sample.vendi_score >= limit("vendi_score")

@@ -35,7 +35,7 @@ def test_it_runs(tmp_path, monkeypatch):
     assert 0.3 < score.interval.estimate < 0.7
     assert verdict == "FAIL"
     assert {outcome for _, outcome in singly} == {"PASS"}
-    assert table["group_entropy_low"].between(0, 1).all()
+    assert table["group_distance_low"].between(0, 1).all()
     assert len(table) == 4
     assert list(frame.columns) == ["concept", "male", "female"]
     assert "fairness report" in audit._repr_html_()

@@ -42,11 +42,6 @@ def test_prompt(sample):
             "assert samples.model_bias_score <= limit('prompt_bias_score', 0.99)",
             "Compare it with limit('model_bias_score', ...)",
         ),
-        (
-            PROMPT,
-            "assert sample.group_entropy <= limit('group_entropy', 0.9)",
-            "lower is worse: write `group_entropy >= limit('group_entropy', 0.9)`, got <=",
-        ),
     ],
 )
 def test_a_comparison_that_would_pass_by_mistake(project, test, line, said):

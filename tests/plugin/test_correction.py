@@ -128,13 +128,8 @@ def test_every_place_shows_the_judged_number(sampled, wrong, estimator):
     check = next(c for c in record["checks"] if c["is_of_model"])
     judged = (check["estimate"], check["low"], check["high"])
     whole = next(s for s in parity["model_scores"] if s["name"] == "model")
-    first = parity["sensitivity"][0]["variations"][0]
-    assert first["choice"] == "corrected by people's labels"
-    for shown in (whole["corrected"], parity["correction"]["corrected"], first["interval"]):
+    for shown in (whole["corrected"], parity["correction"]["corrected"]):
         assert (shown["estimate"], shown["low"], shown["high"]) == pytest.approx(judged)
-    assert first["outcome"] == check["outcome"]
-    others = parity["sensitivity"][0]["variations"][1:]
-    assert all("without people's labels" in one["choice"] for one in others)
     assert {p["id"]: p["prompt_bias_score"] for p in record["prompts"] if p["people"]} == {
         p["id"]: p["corrected"] for p in parity["correction"]["prompts"]
     }
@@ -142,7 +137,7 @@ def test_every_place_shows_the_judged_number(sampled, wrong, estimator):
     assert sum(sum(p["people"].values()) for p in record["prompts"]) == 48
     number = f"{judged[0]:.3f} [{judged[1]:.3f}, {judged[2]:.3f}]"
     summary = (project.path / "reports/t2i/summary.md").read_text().replace("\\", "")
-    assert summary.count(number) >= 4  # the check, the scores, the choices, the correction
+    assert summary.count(number) >= 3  # the check, the scores, the correction
     assert result.stdout.str().count(number) >= 2
     page = unescape(project.page())
     for prompt in record["prompts"]:

@@ -46,26 +46,12 @@ from pytest_t2i import axes, limit
 PEOPLE = axes.profession.only("nurse", "pilot", "chef", "judge")
 
 @pytest.mark.t2i(PEOPLE)
-def test_gap(sample):
-    assert sample.group_gap <= limit("group_gap", 0.3)
-
-@pytest.mark.t2i(PEOPLE)
-def test_entropy(sample):
-    assert sample.group_entropy >= limit("group_entropy", 0.2)
-
-@pytest.mark.t2i(PEOPLE)
 def test_distance(sample):
     assert sample.group_distance <= limit("group_distance", 0.2)
 
 @pytest.mark.t2i(PEOPLE)
 def test_model(samples):
     assert samples.group_distance <= limit("group_distance.model", 0.1)
-
-@pytest.mark.t2i(PEOPLE)
-def test_crossed(samples):
-    if len(samples.detectors) < 2:
-        pytest.skip("one detector")
-    assert samples.crossed("colour").group_distance <= limit("group_distance.crossed", 0.9)
 
 @pytest.mark.t2i(PEOPLE)
 def test_moved(samples, baseline):
@@ -85,12 +71,8 @@ def aged(finished):
 
 
 @pytest.mark.slow
-def test_gap_and_entropy_are_compared_with_limits(aged):
-    outcomes = {(check["metric"], check["outcome"]) for check in aged.record()["checks"]}
-    assert ("group_gap", "FAIL") in outcomes
-    assert ("group_entropy", "FAIL") not in outcomes
-    aged.result.stdout.fnmatch_lines(["*groups: * young, * old*"])
-    aged.result.stdout.fnmatch_lines(["groups by ages: young 0.*, old 0.*, adult 0.000 (entropy*"])
+def test_groups_have_their_line(aged):
+    aged.result.stdout.fnmatch_lines(["groups by ages: young 0.*, old 0.*, adult 0.000; distance*"])
 
 
 @pytest.mark.slow
@@ -99,7 +81,6 @@ def test_groups_are_recorded_and_shown(aged):
     assert groups["detector"] == "ages"
     assert set(groups["shares"]) == {"young", "adult", "old"}
     assert groups["shares"]["young"]["estimate"] > 0.5
-    assert 0 < groups["entropy"] < 1
     page = aged.page()
     assert "Groups by ages" in page
 
@@ -132,26 +113,12 @@ def test_groups_have_verdicts_bars_and_tables(aged):
 
 
 @pytest.mark.slow
-def test_two_attributes_are_crossed_and_recorded(project):
-    project.write({"conftest.py": CONFTEST, "test_suite.py": SUITE})
-    project.run("--t2i-detector", "ages,colour", "-k", "crossed").assert_outcomes(
-        passed=1, deselected=15
-    )
-    (crossed,) = project.part("parity")["crossed"]
-    assert crossed["detectors"] == "ages \u00d7 colour"
-    assert set(crossed["shares"]) == {
-        f"{age}, {gender}" for age in ("young", "adult", "old") for gender in ("male", "female")
-    }
-    assert "Crossed: ages" in project.page()
-
-
-@pytest.mark.slow
 def test_a_baseline_gates_groups(project, monkeypatch):
     project.write({"conftest.py": CONFTEST, "test_suite.py": SUITE})
     how = ("--t2i-detector", "ages", "-k", "moved or model", "--t2i-images", "40")
     project.run(*how, "--t2i-save-baseline=base.json")
     again = project.run(*how, "--t2i-baseline=base.json", "-k", "moved")
-    again.assert_outcomes(passed=1, deselected=15)
+    again.assert_outcomes(passed=1, deselected=6)
     (check,) = project.record()["checks"]
     assert check["decided_by"] == "identical pictures"
 

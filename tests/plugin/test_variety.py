@@ -47,34 +47,18 @@ def test_samples(samples):
     assert samples.wals(BLUE, center=True) >= limit("wals", 0.1)
     assert [sample.wals(BLUE).interval.n for sample in samples] == [12, 12]
 
-@pytest.mark.t2i(NURSE, PILOT, observe="features")
-def test_diversity(sample):
-    assert sample.vendi_score >= limit("vendi_score", 1.1)
-
-@pytest.mark.t2i(Stereotype(PILOT, BLUE, 0.5), observe="features")
-def test_diversity_of_a_stereotype(stereotype):
-    assert stereotype.vendi_score >= limit("vendi_score", 11.0)
-
 @pytest.mark.t2i(Stereotype(NURSE, BLUE, 0.5), observe="features")
 def test_against_baseline(stereotype, baseline):
     assert stereotype.wals("text") >= baseline("wals")
 """
 MISTAKES = """
-@pytest.mark.t2i(NURSE)
-def test_features_not_observed(sample):
-    sample.vendi_score
-
 @pytest.mark.t2i(Stereotype(NURSE, BLUE, 0.5))
 def test_features_of_a_stereotype_not_observed(stereotype):
-    stereotype.vendi_score
+    stereotype.wals("text")
 
-@pytest.mark.t2i(NURSE, observe="features", images=3)
-def test_too_few_for_diversity(sample):
-    assert sample.vendi_score >= limit("vendi_score", 1.1)
-
-@pytest.mark.t2i(NURSE, observe="features")
+@pytest.mark.t2i(NURSE, observe="features", attributes=BLUE)
 def test_wrong_way_round(sample):
-    assert sample.vendi_score <= limit("vendi_score", 1.1)
+    assert sample.wals(BLUE) <= limit("wals", 0.1)
 
 @pytest.mark.t2i(NURSE, attributes=BLUE)
 def test_not_observed(sample):
@@ -119,10 +103,9 @@ def measured(finished):
 
 
 def test_it_is_measured_and_judged(measured):
-    # Twelve images leave open whether nurses are less different than a high limit.
-    measured.result.assert_outcomes(passed=7, skipped=1)
+    measured.result.assert_outcomes(passed=5, skipped=1)
     record = measured.record()
-    assert {check["metric"] for check in record["checks"]} == {"wals", "vendi_score"}
+    assert {check["metric"] for check in record["checks"]} == {"wals"}
     directions = {
         one["direction"]: one
         for one in record["audits"]["variety"]["record"]["variety"]
@@ -141,19 +124,9 @@ def test_reports_show_it(measured):
     assert "Variety along an attribute" in page
     assert "direction from images of the descriptions, by a kernel" in page
     assert "good corner" in page
-    assert "How different the images are" in page
     measured.result.stdout.fnmatch_lines(["variety (WALS): lowest 0.* (*: blue, direction*"])
     summary = (measured.path / "reports/t2i/summary.md").read_text()
     assert "| nurse (direction from the descriptions) | WALS |" in summary
-    assert "| Vendi score | Vendi score |" in summary
-    measured.result.stdout.fnmatch_lines(["diversity (Vendi score): lowest *"])
-    diversity = {
-        one["concept"]: one["vendi_score"]
-        for one in measured.record()["audits"]["variety"]["record"]["diversity"]
-    }
-    assert set(diversity) == {"nurse", "pilot"}
-    for score in diversity.values():
-        assert 1.0 < score["low"] <= score["estimate"] <= 12.0 <= score["high"]
 
 
 def test_the_same_pictures_have_not_changed(project, measured):
@@ -203,9 +176,7 @@ def test_what_was_not_observed_is_told(project):
     said = {check["test"].partition("::test_")[2]: check["message"] for check in checks}
     assert {check["outcome"] for check in checks} == {"INCONCLUSIVE"}
     assert said["too_few[profession-nurse]"] == "WALS needs 4 images, there are 3"
-    few = "the Vendi score needs 4 images, there are 3"
-    assert said["too_few_for_diversity[profession-nurse]"] == few
-    assert "Failed: vendi_score needs what was not observed: write" in told
+    assert "Failed: wals(direction='text') needs what was not observed: write" in told
     assert "lower is worse" in told
     assert said["wide_rank[profession-nurse]"] == "rank 99 is more than 12 images have (3)"
     alike = "the descriptions of 'alike' are the same to encoder 'clip'"
@@ -226,9 +197,6 @@ def test_one_picture_over_and_over_is_no_evidence_of_variety(project):
     checks = project.record()["checks"]
     assert {check["outcome"] for check in checks} == {"INCONCLUSIVE"}
     assert all("repeat an earlier one" in check["message"] for check in checks)
-    # A cache gives such pictures, too: they say nothing of the model's diversity either.
-    project.run(*IMAGES, "--t2i-model", "same", "-k", "diversity")
-    assert {check["outcome"] for check in project.record()["checks"]} == {"INCONCLUSIVE"}
 
 
 TWO = """

@@ -24,7 +24,6 @@ from pytest_t2i.statistics import (
     prompt_bias_p_values,
     ranking,
 )
-from pytest_t2i.statistics.gaps import stratified_gap_interval
 
 ALPHA, LEVEL = 0.05, 0.9
 Floats = np.ndarray
@@ -153,37 +152,6 @@ def misplaced(world: str, repeats: int) -> list[bool]:
     return missed
 
 
-# Gaps of styles
-
-GAPS = {
-    "four words, .05 and .95": (np.full(4, 0.05), np.full(4, 0.95)),
-    "four words, .02 and .9": (np.full(4, 0.02), np.full(4, 0.9)),
-    "four words, 0 and .9": (np.zeros(4), np.full(4, 0.9)),
-    "two words, .1 and 1": (np.full(2, 0.1), np.ones(2)),
-    "one word, .03 and .93": (np.full(1, 0.03), np.full(1, 0.93)),
-    "six words, 0 to .2 and .9 to 1": (np.linspace(0, 0.2, 6), np.linspace(0.9, 1, 6)),
-    "four words, alike at .5": (np.full(4, 0.5), np.full(4, 0.5)),
-    "three words, .3 and .5": (np.full(3, 0.3), np.full(3, 0.5)),
-}
-"""Share of men of each word, plain and in the style."""
-
-
-def gaps(world: str, images: int, repeats: int) -> Wrong:
-    """A style's gap against a limit at the truth."""
-    plain, styled = GAPS[world]
-    truth = float((styled - plain).mean())
-    rng = np.random.default_rng([2027, 5, list(GAPS).index(world), images])
-    wrong = Wrong([], [])
-    for _ in range(repeats):
-        before, after = (rng.binomial(images, share).tolist() for share in (plain, styled))
-        found = stratified_gap_interval(
-            [(k, images) for k in after], [(k, images) for k in before], level=LEVEL
-        )
-        wrong.fail.append(found.low > truth + 1e-9)
-        wrong.passed.append(found.high < truth - 1e-9)
-    return wrong
-
-
 # Pictures of which some repeat
 
 COPIES, POOLS = ("any", "late", "first"), ("men", "women")
@@ -301,10 +269,6 @@ def main(repeats: int = 400) -> None:
     print("| models, 100 prompts | missed |\n|---|---|")
     for world in PLACES:
         print(f"| {world} | {rate(misplaced(world, repeats // 4))} |", flush=True)
-    table(
-        "Gap of a style", "words, images",
-        {f"{w}, {n}": gaps(w, n, repeats) for w in GAPS for n in (4, 10, 20)},
-    )  # fmt: skip
     table(
         "Some pictures repeat: prompt at .5", "what repeats, images",
         {f"{k}, {n}": repeated_prompt(k, n, 4 * repeats) for k in KINDS for n in (20, 60)},

@@ -27,7 +27,6 @@ from pytest_t2i.statistics.detectors import (
     kappa_interval,
     paired_share_change,
 )
-from pytest_t2i.statistics.groups import group_entropy_interval, group_gap_interval
 from pytest_t2i.statistics.shares import stereotype_interval
 
 LEVEL = 0.95
@@ -38,18 +37,9 @@ INNER = RATES[(RATES > 0) & (RATES < 1)]
 SMALL = 1e-9
 
 
-def entropy(share: float) -> float:
-    """Normalised entropy of two groups."""
-    return float(stats.entropy([share, 1 - share], base=2))
-
-
-def both(k: int, n: int) -> dict[str, int]:
-    return {"male": k, "female": n - k}
-
-
 # name -> (interval of k out of n, its true value at a share p)
 OF_ONE_SHARE: dict[str, tuple[Callable[[int, int], Interval], Callable[[float], float]]] = {
-    "clopper_pearson, group_intervals": (
+    "clopper_pearson": (
         lambda k, n: statistics.clopper_pearson(k, n, LEVEL), lambda p: p,
     ),
     "prompt_bias_interval": (
@@ -65,12 +55,6 @@ OF_ONE_SHARE: dict[str, tuple[Callable[[int, int], Interval], Callable[[float], 
     ),
     "f1_interval (J = rate)": (
         lambda k, n: f1_interval(k, n - k, 0, LEVEL), lambda p: 2 * p / (1 + p),
-    ),
-    "group_gap_interval": (
-        lambda k, n: group_gap_interval(both(k, n), LEVEL), lambda p: abs(2 * p - 1),
-    ),
-    "group_entropy_interval": (
-        lambda k, n: group_entropy_interval(both(k, n), level=LEVEL, seed=0), entropy,
     ),
 }  # fmt: skip
 

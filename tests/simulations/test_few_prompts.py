@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 from few_prompts import (
     CHANGES,
-    GAPS,
     KINDS,
     PLACES,
     UNEQUAL,
     changed,
-    gaps,
     misplaced,
     repeated_model,
     repeated_prompt,
@@ -41,12 +39,6 @@ def test_changes_of_few_prompts(world):
 @pytest.mark.parametrize("world", PLACES)
 def test_places_of_close_models(world):
     assert holds([misplaced(world, 10)])
-
-
-@pytest.mark.parametrize("images", [4, 10])
-@pytest.mark.parametrize("world", GAPS)
-def test_gaps_of_styles(world, images):
-    assert holds(gaps(world, images, 60))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -53,7 +53,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "stereotypes": ("compare", "stereotypes", "{run}"),
 }
 SHARES = (
-    "p_value", "lean", "floor", "expected", "margin", "undetected", "covered", "entropy", "gap",
+    "p_value", "lean", "floor", "expected", "margin", "undetected", "covered", "gap",
     "masculine", "feminine", "probability", "chi_square_p_value",
 )  # fmt: skip
 """Keys of numbers from 0 to 1; several name counts elsewhere, which are at least 0."""

@@ -10,7 +10,6 @@ import drawn_styles
 import numpy as np
 import planted_styles as planted
 import pytest
-import styled_men
 from pytest_t2i import LoadOptions, statistics
 from pytest_t2i_reference.drawing import STYLES
 
@@ -80,21 +79,6 @@ def test_variants_of_a_triplet_differ_in_nothing_but_what_is_planted():
     assert len(styles) == 1
     assert len({person.headwear for person in people}) == 1
     assert [person.gender for person in people][1:] == ["woman", "man"]
-
-
-def test_men_in_woodcut_are_found_and_with_shuffled_labels_nothing_is():
-    assert styled_men.widest(None).low > styled_men.LIMIT
-    for seed in range(2):
-        gap = styled_men.widest(seed)
-        assert gap.low <= styled_men.LIMIT
-        assert gap.high >= -styled_men.LIMIT
-
-
-def test_the_copied_suite_is_the_suite_with_the_drawn_styles(tmp_path):
-    text = styled_men.suite(tmp_path).read_text()
-    compile(text, "test_styles.py", "exec")
-    assert "'woodcut'" in text
-    assert 'limit("style_gap")' in text
 
 
 def test_a_gap_planted_in_style_is_found_in_style(tmp_path):

@@ -237,7 +237,7 @@ def other_labels(member: DetectedPrompt) -> str:
         return ""
     return (
         f"{member.ref.name} has the labels {some([*member.groups])}, not male and female: "
-        "group_distance and group_entropy measure how even they are"
+        "group_distance measures how even they are"
     )
 
 

@@ -30,7 +30,6 @@ def samples_of(context: AuditContext, test: AskedTest, detector: str | None = No
         sequential=test.sequential,
         estimator=settings.estimator,
         alike=settings.undetected_alike,
-        detectors=context.detectors,
         audits=context.audits,
     )
     if context.given_labels is not None:

@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 
 NAMED = 5
 """Largest number of units that a failure text names."""
-EstimatorName = Literal[
-    "bounded mean", "mean", "paired shares", "unpaired shares", "share", "share by prompt"
-]
+EstimatorName = Literal["bounded mean", "mean", "paired shares", "share", "share by prompt"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +52,6 @@ class Contrast:
     unknown: tuple[float, float] | None = (0.0, 1.0)
     """Smallest and largest value that an unknown one may have: a verdict holds whichever it is.
     None leaves unknown values out."""
-    alike_in: Literal["arm", "unit"] = "arm"
-    """Whether --t2i-undetected-alike is a share of an arm's images, or of one unit's."""
     shows_worst_case: bool = True
     """Whether checks show the bounds of the estimate whatever unknown values are."""
 
@@ -195,7 +191,6 @@ class Units(Generic[U]):
             self.by,
             contrast.unknown,
             self.alike,
-            contrast.alike_in,
         )
 
     def _left_out(self, contrast: Contrast) -> Iterator[str]:
@@ -281,8 +276,6 @@ class ContrastAudit(Audit[Any]):
     single_doc: str = ""
     detectors: Literal["none", "first", "all"] = "first"
     """Which of the run's detectors examine the images."""
-    is_paired: bool = True
-    """Whether the arms have the same seeds; else each prompt has its own."""
     title: str = ""
     """Title of the section."""
     reading: str = ""
@@ -367,16 +360,10 @@ class ContrastAudit(Audit[Any]):
     ) -> dict[str, tuple[int, ...]]:
         """Return the seeds of each arm, those of equal pictures once if asked for."""
         arms = self.arms(unit)
-        if self.is_paired:
-            seeds = context.seeds(getattr(unit, "neutral", next(iter(arms.values()))), test.images)
-            if is_distinct:
-                seeds = context.observations.distinct(tuple(arms.values()), seeds)
-            return dict.fromkeys(arms, seeds)
-        seeds_of_arms = {arm: context.seeds(prompt, test.images) for arm, prompt in arms.items()}
-        if not is_distinct:
-            return seeds_of_arms
-        distinct = context.observations.distinct
-        return {arm: distinct([arms[arm]], seeds) for arm, seeds in seeds_of_arms.items()}
+        seeds = context.seeds(getattr(unit, "neutral", next(iter(arms.values()))), test.images)
+        if is_distinct:
+            seeds = context.observations.distinct(tuple(arms.values()), seeds)
+        return dict.fromkeys(arms, seeds)
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
         """Yield the need for the prompts of every unit, where a test asks for a fixture."""

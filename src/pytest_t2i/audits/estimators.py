@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from pytest_t2i.audits.evidence import IntervalAt, adjusted, inverted
 from pytest_t2i.data import Bounds, Direction, Evidence, Interval, MetricInfo
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.gaps import paired_gap_interval, stratified_gap_interval
-from pytest_t2i.statistics.inversion import absolute_p_value, inverted_p_value
+from pytest_t2i.statistics.gaps import paired_gap_interval
+from pytest_t2i.statistics.inversion import absolute_p_value
 from pytest_t2i.statistics.means import gap_interval, gap_p_value
 from pytest_t2i.statistics.model import Words
 from pytest_t2i.statistics.shares import clopper_pearson, share_by_prompt_interval
@@ -65,11 +65,6 @@ def _paired_shares(units: Sequence[UnitValues], words: Words, level: float) -> I
     return paired_gap_interval(first, second, level=level, words=words)
 
 
-def _unpaired_shares(units: Sequence[UnitValues], words: Words, level: float) -> Interval:
-    first, second = (_counts(units, arm) for arm in (0, 1))
-    return stratified_gap_interval(first, second, level=level, words=words)
-
-
 def _differences(units: Sequence[UnitValues]) -> list[np.ndarray]:
     return [unit[0] - unit[1] if len(unit) > 1 else unit[0] for unit in units]
 
@@ -91,19 +86,6 @@ def _of_size(interval_at: IntervalAt, bound: float, worse: Direction) -> PValues
     return p_value(alternative="greater"), p_value(alternative="less")
 
 
-def _of_either_side(interval_at: IntervalAt, bound: float, worse: Direction) -> PValues:
-    """Return the p-values of a gap's size, each side tested by itself (Bonferroni)."""
-    del worse
-    p_value = partial(inverted_p_value, interval_at)
-    above, below = p_value(bound, alternative="greater"), p_value(-bound, alternative="less")
-    under, over = p_value(bound, alternative="less"), p_value(-bound, alternative="greater")
-    return min(1.0, 2.0 * min(above, below)), max(under, over)
-
-
-def _show_spread(units: Sequence[UnitValues], words: Words) -> bool:
-    return len(units) > (words != "fixed")
-
-
 def _hold_two_values(units: Sequence[UnitValues], words: Words) -> bool:
     del words
     return sum(unit[0].size for unit in units) > 1
@@ -113,7 +95,6 @@ ESTIMATORS: Mapping[str, Estimator] = MappingProxyType({
     "share": Estimator(_share, _of_share),
     "share by prompt": Estimator(_share_by_prompt, _of_share),
     "paired shares": Estimator(_paired_shares, _of_size, is_paired=True),
-    "unpaired shares": Estimator(_unpaired_shares, _of_either_side, fewest=_show_spread),
     "bounded mean": Estimator(_mean, is_paired=True, fewest=_hold_two_values),
     "mean": Estimator(_mean, is_paired=True, is_drawn=False, fewest=_hold_two_values),
 })  # fmt: skip
@@ -132,8 +113,6 @@ class Arms:
     """Smallest and largest value that an unknown one may have; None where it is left out."""
     alike: float = 0.0
     """Share of unknown values up to which they are taken to be like the others."""
-    alike_in: Literal["arm", "unit"] = "arm"
-    """Whether that share is of all values of an arm, or of one unit's values of an arm."""
 
     @property
     def known(self) -> list[UnitValues]:
@@ -191,9 +170,7 @@ class Arms:
         unknown, images = (
             np.array([[count(row) for row in unit] for unit in missing]) for count in (np.sum, len)
         )
-        total, limit = unknown, self.alike * images
-        if self.alike_in == "arm":
-            total, limit = total.sum(axis=0), limit.sum(axis=0)
+        total, limit = unknown.sum(axis=0), self.alike * images.sum(axis=0)
         is_filled = (unknown > 0) & (total > limit)
         if self.unknown is None or not is_filled.any():
             return self

@@ -73,8 +73,6 @@ class Samples(DetectedPrompts):
     """The correction by people's labels; None without labels."""
     why_no_verdict: str = field(default="", kw_only=True)
     """Why people's labels give no verdict on the model; "" where they may, or without labels."""
-    detectors: tuple[str, ...] = field(default=(), kw_only=True)
-    """Names of the run's detectors; verdicts rest on the first one."""
     audits: tuple[Audit[Any], ...] = field(default=(), kw_only=True, compare=False)
     """The audits of the run, whose ``of_samples`` names are attributes; (): the installed ones."""
 

@@ -62,8 +62,6 @@ SIZE = (100, 24)
 """Columns and lines of the printed summary if the size of the terminal is unknown."""
 WRITE = "audit.write_report()"
 """What a script writes its report with."""
-INDICES, OF_GROUPS = "group_indices", "group_"
-"""The table of indices of groups, and the beginning of the names of its metrics."""
 WHOLE = 1_000_000
 """Columns of a summary whose lines are not wrapped."""
 MOST_BYTES = 2_000_000
@@ -354,33 +352,14 @@ class Audited:
 
     def to_frame(self, table: str) -> Any:
         """Return a table as a pandas DataFrame: "prompts", "checks", "scores" and so on."""
-        audits = self._results.session.audits
-        frame = self.record.to_frame(table, audits)
-        if table == INDICES and frame.empty:
-            # The record has the groups of detectors with other labels than male and female.
-            return self._indices(frame.columns)
-        return frame
-
-    def _indices(self, columns: Iterable[str]) -> Any:
-        """Return the indices of a prompt's groups, for a detector of male and female."""
-        run = {"model": self.record.model, "created": self.record.created}
-        run["detector"] = self._results.detectors[0]
-        names = ("value", "value_low", "value_high")
-        rows = [
-            {**run, "prompt": _member_of(case), "metric": metric}
-            | dict(zip(names, _cells(metric, measurement).values(), strict=True))
-            for metric in self._measured_singly()
-            if metric.startswith(OF_GROUPS)
-            for case, _, measurement in self._of_members(metric)
-        ]
-        return data_frame(PlainTable([*columns], rows))
+        return self.record.to_frame(table, self._results.session.audits)
 
     def table(self, *metrics: str) -> Any:
         """Return metrics of each prompt or stereotype as a pandas DataFrame with a row for each.
 
         Args:
             metrics: names of measurements of each prompt, such as "prompt_bias_score" and
-                "group_entropy".
+                "group_distance".
 
         Returns:
             The columns ``id``, ``prompt`` and ``concept``; of each metric its name (the estimate),

@@ -37,9 +37,6 @@ from pytest_t2i.metrics.distances import frechet_distance, kernel_distance
 from pytest_t2i.metrics.emergence import centred_spi, spi
 from pytest_t2i.metrics.groups import (
     demographic_parity_difference,
-    group_diversity,
-    group_entropy,
-    group_gap,
     total_variation_distance,
 )
 from pytest_t2i.metrics.images import diff_pix, split_product, ssim
@@ -67,7 +64,7 @@ from pytest_t2i.metrics.retrieval import (
 )
 from pytest_t2i.metrics.similarity import similarities, similarity, similarity_gap, similarity_gaps
 from pytest_t2i.metrics.stereotypes import attribute_presence, stereotype_score
-from pytest_t2i.metrics.variety import vendi_score, wals
+from pytest_t2i.metrics.variety import wals
 
 __all__ = [
     "INFO",
@@ -94,9 +91,6 @@ __all__ = [
     "fleiss_kappa",
     "frechet_distance",
     "front_share_gap",
-    "group_diversity",
-    "group_entropy",
-    "group_gap",
     "kernel_distance",
     "mean_absolute_gap",
     "mean_average_precision",
@@ -123,6 +117,5 @@ __all__ = [
     "stereotype_score",
     "supervised_direction",
     "total_variation_distance",
-    "vendi_score",
     "wals",
 ]

@@ -1,4 +1,4 @@
-"""Shares of groups: gap, entropy, diversity, and distances from expected shares."""
+"""Shares of groups: their distances from expected shares, and differences between prompts."""
 
 from __future__ import annotations
 
@@ -21,91 +21,7 @@ register(
         in_baselines=True,
     )
 )
-register(
-    MetricInfo("group_gap", 0.0, 1.0, "higher", "largest minus smallest share", in_baselines=True)
-)
-register(MetricInfo("group_entropy", 0.0, 1.0, "lower", "OpenBias", in_baselines=True))
-register(MetricInfo("group_diversity", 0.0, 1.0, "lower", "Simpson 1949", in_baselines=True))
 register(MetricInfo("demographic_parity_difference", 0.0, 1.0, "higher", "Agarwal et al. 2018"))
-
-
-def group_gap(counts: Mapping[str, float]) -> float:
-    """Return the difference between the largest and the smallest share of a group.
-
-    .. math:: max_g share_g - min_g share_g
-
-    With the two groups male and female it is the absolute prompt bias score (Lyu eq. 2).
-
-    Args:
-        counts: number of images of each group; groups without images have a 0, and undetected
-            images are left out.
-
-    Returns:
-        The gap in [0, 1]: 0 for even groups, 1 for a single group.
-
-    Raises:
-        ValueError: fewer than two groups, a negative count, or no image at all.
-
-    >>> group_gap({"male": 15, "female": 5})
-    0.5
-    """
-    group_shares = list(shares(_several(counts)).values())
-    return max(group_shares) - min(group_shares)
-
-
-def group_entropy(counts: Mapping[str, float]) -> float:
-    """Return the Shannon entropy of the groups' shares, divided by the largest possible one.
-
-    .. math:: -sum_g share_g log(share_g) / log(n)
-
-    with n groups. One minus this entropy is the bias score of OpenBias (D'Inca et al. 2024).
-
-    Args:
-        counts: number of images of each group; groups without images have a 0, and undetected
-            images are left out.
-
-    Returns:
-        The entropy in [0, 1]: 1 for even groups, 0 for a single group.
-
-    Raises:
-        ValueError: fewer than two groups, a negative count, or no image at all.
-
-    >>> group_entropy({"White": 10, "Black": 10, "Indian": 10})
-    1.0
-    """
-    group_shares = np.array(list(shares(_several(counts)).values()))
-    present = group_shares[group_shares > 0]
-    entropy = -float(np.sum(present * np.log(present)))
-    return min(1.0, max(0.0, round(entropy / float(np.log(len(group_shares))), 12)))
-
-
-def group_diversity(counts: Mapping[str, int]) -> float:
-    """Return Simpson's diversity: the share of pairs of images that show different groups.
-
-    .. math:: 1 - sum_g n_g (n_g - 1) / (n (n - 1))      (Simpson 1949)
-
-    It is an unbiased estimate of the probability 1 - sum_g share_g^2 that two images of the prompt
-    differ. That probability is at most 1 - 1 / groups; the estimate from few even images may exceed
-    it.
-
-    Args:
-        counts: number of images of each group; groups without images have a 0, and undetected
-            images are left out.
-
-    Returns:
-        The share in [0, 1]: 0 for a single group.
-
-    Raises:
-        ValueError: fewer than two groups or images, or a count is no whole number from 0 on.
-
-    >>> round(group_diversity({"young": 10, "adult": 9, "old": 1}), 3)
-    0.574
-    """
-    numbers = [int(inputs.whole_counts(f"counts[{g!r}]", k)) for g, k in _several(counts).items()]
-    n = sum(numbers)
-    if n < 2:  # noqa: PLR2004 - a pair needs two
-        raise ValueError(f"counts must hold at least two images, got counts={dict(counts)!r}")
-    return 1.0 - sum(k * (k - 1) for k in numbers) / (n * (n - 1))
 
 
 def demographic_parity_difference(rates: Mapping[str, float]) -> float:
@@ -134,12 +50,6 @@ def demographic_parity_difference(rates: Mapping[str, float]) -> float:
     if len(values) < 2:  # noqa: PLR2004 - one group has no difference
         raise ValueError(f"rates must hold at least two groups, got rates={dict(rates)!r}")
     return max(values) - min(values)
-
-
-def _several(counts: Mapping[str, float]) -> Mapping[str, float]:
-    if len(counts) < 2:  # noqa: PLR2004 - one group is always even
-        raise ValueError(f"counts must hold at least two groups, got counts={dict(counts)!r}")
-    return counts
 
 
 register(

@@ -208,7 +208,7 @@ class Judged(Protocol):
 class Paragraph:
     """One or more sentences that state a result.
 
-    >>> Paragraph("The lowest Vendi score is 1.9.", "summary").level
+    >>> Paragraph("The lowest score is 0.19.", "summary").level
     'summary'
     """
 
@@ -465,8 +465,8 @@ class Section:
     def anchor(self) -> str:
         """The anchor of links to the section.
 
-        >>> Section("How different the images are", ()).anchor
-        'how-different-the-images-are'
+        >>> Section("Variety along an attribute", ()).anchor
+        'variety-along-an-attribute'
         """
         return "-".join(self.title.casefold().split())
 

@@ -61,8 +61,8 @@ SINGULAR_S = ("s", "x", "ch", "sh")
 def plural_metric(name: str) -> str:
     """Return the plural of a metric's name.
 
-    >>> tuple(map(plural_metric, ("accuracy", "prompt bias score", "group entropy")))
-    ('accuracies', 'prompt bias scores', 'group entropies')
+    >>> tuple(map(plural_metric, ("accuracy", "prompt bias score")))
+    ('accuracies', 'prompt bias scores')
     """
     if name.endswith("y") and name[-2:-1] not in set("aeiou"):
         return f"{name[:-1]}ies"

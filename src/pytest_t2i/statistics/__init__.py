@@ -102,7 +102,6 @@ MOVED = {
         "parity_difference_p_value parity_shares share_difference_p_value widest_gap"
     ),
     "group_sequential": "Boundaries Expected SequentialTest expected_stop stopped_share_interval",
-    "groups": "group_entropy_interval group_gap_interval group_intervals",
     "means": "gap_interval gap_sign_p_value",
     "model": "Estimator Words fair_p_value",
     "objects": "object_bias_p_values",
@@ -115,10 +114,7 @@ MOVED = {
     ),
     "shares": "blaker share_by_prompt_interval stereotype_interval",
     "undetected": "worst_case_bounds",
-    "variety": (
-        "mean_wals_interval vendi_at_level vendi_interval wals_at_level wals_change_interval "
-        "wals_interval"
-    ),
+    "variety": ("mean_wals_interval wals_at_level wals_change_interval wals_interval"),
 }
 """Module -> names that are no longer exported, but importable here for one more release."""
 

@@ -212,50 +212,6 @@ def _counts(first: Pairs, second: Pairs) -> tuple[Whole, Whole, Whole]:
     return alone, second_alone, pairs
 
 
-def stratified_gap_interval(
-    after: Sequence[Counted], before: Sequence[Counted], *, level: float, words: Words = "fixed"
-) -> Interval:
-    """Return the mean over prompts of a share under one condition minus that under another.
-
-    The score interval at the mean shares and the effective numbers of images, at most W^2 / sum of
-    1/n_w; with sampled words at least Student's interval of the prompts' differences.
-    """
-    if not after or len(after) != len(before):
-        raise ValueError(
-            "after and before must hold the same prompts, at least one, "
-            f"got {len(after)} and {len(before)}"
-        )
-    if any(not n for _, n in (*after, *before)):
-        raise ValueError("after and before must hold a clear image of each prompt")
-    if words == "sample" and len(after) < 2:  # noqa: PLR2004 - one prompt shows no spread
-        raise ValueError("after must hold at least two prompts where words are sampled, got one")
-    fixed = share_difference_interval(_together(before), _together(after), level)
-    gaps = np.array([m / n - k / o for (m, n), (k, o) in zip(after, before, strict=True)])
-    gap = float(gaps.mean())
-    low, high, method = fixed.low, fixed.high, fixed.method
-    if words == "sample":
-        error = float(gaps.std(ddof=1)) / math.sqrt(len(gaps))
-        half = float(scipy.stats.t.isf((1.0 - level) / 2.0, len(gaps) - 1)) * error
-        low, high, method = min(low, gap - half), max(high, gap + half), "student"
-    return containing(gap, (max(-1.0, low), min(1.0, high)), level, method, len(gaps))
-
-
-def _together(counts: Sequence[Counted]) -> Counted:
-    """Return the mean share as counts of the effective number of images.
-
-    The number is at most the one of which the mean share has the prompts' own variance.
-    """
-    hits, images = np.array(counts, dtype=np.float64).T
-    shares, prompts = hits / images, len(images)
-    share = float(shares.mean())
-    effective = prompts**2 / float((1.0 / images).sum())
-    variances = shares * (1.0 - shares) / np.maximum(images - 1.0, 1.0)
-    variances = np.where(images > 1.0, variances, share * (1.0 - share))
-    if (variance := float(variances.sum())) > 0.0:
-        effective = min(effective, prompts**2 * share * (1.0 - share) / variance)
-    return share * effective, effective
-
-
 Group = Sequence[npt.ArrayLike]
 """Images of each prompt of a group: 1 where an image has the outcome, else 0."""
 

@@ -63,18 +63,16 @@ AGES = {"y": "young", "a": "adult", "o": "old"}
 
 
 class SeenAges(Seen):
-    """Letters of ages; the detector "gender" calls every second image male."""
+    """Letters of ages."""
 
     def detections(self, prompt, seeds, ref):
-        if ref.name == "gender":
-            return [Detection("male" if seed % 2 else "female") for seed in seeds]
         return [
             Detection(AGES[letter]) if letter in AGES else Detection(None, Undetected.NO_FACE)
             for letter in self.said[prompt.text][: len(seeds)]
         ]
 
     def labels(self, ref):
-        return ("male", "female") if ref.name == "gender" else tuple(AGES.values())
+        return tuple(AGES.values())
 
 
 def aged(said, model="model-1", **more):
@@ -92,7 +90,7 @@ def aged(said, model="model-1", **more):
     siblings = Siblings([], [sample.prompt.id for sample in members])
     members = [replace(sample, siblings=siblings) for sample in members]
     siblings.members = members
-    return Samples(tuple(members), 0.95, 0, detectors=("ages", "gender"), **more)
+    return Samples(tuple(members), 0.95, 0, **more)
 
 
 def recorded(said, model="model-1"):

@@ -11,7 +11,6 @@ from pytest_t2i.audits.bias import Bias
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.distance import EVEN, Distance
 from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.audits.parity.groups import INDICES
 from pytest_t2i.audits.score import Mean, Tally, family, of_model, worst_case_of
 from pytest_t2i.data import Evidence
 from pytest_t2i.generation.store.pixels import Repeats
@@ -22,10 +21,8 @@ SCORES = {
     "paper's bias": Bias("paper"),
     "distance": Distance(uniform()),
     "even distance": EVEN,
-    **INDICES,
 }
 SAID = {"even": "mf" * 10, "men": "m" * 16 + "f" * 4, "hazy": "m" * 8 + "f" * 4 + "-" * 8}
-MEANS = [name for name, score in SCORES.items() if name not in INDICES]
 
 
 def repeating(samples, letters=4):
@@ -69,7 +66,7 @@ def test_undetected_images_weaken_both_sides(name):
     assert worst.within >= plain.within
 
 
-@pytest.mark.parametrize("name", MEANS)
+@pytest.mark.parametrize("name", SCORES)
 def test_a_mean_holds_in_the_worst_case(name):
     samples = samples_of(SAID)
     evidence = Mean.of(SCORES[name], samples).evidence(0.2, 0.95)
@@ -80,7 +77,7 @@ def test_a_mean_holds_in_the_worst_case(name):
     assert bounds.low <= SCORES[name].plain_mean([SCORES[name].tally(s) for s in samples])
 
 
-@pytest.mark.parametrize("name", MEANS)
+@pytest.mark.parametrize("name", SCORES)
 def test_prompts_without_verdict_have_no_bounds(name):
     """Of one prompt too many pictures repeat, of another some images are undetected."""
     samples = samples_of(SAID)
@@ -116,7 +113,7 @@ def test_a_member_without_a_label_is_no_test_of_the_others():
     assert both[1] == Evidence(None, None)
 
 
-@pytest.mark.parametrize("name", [name for name in SCORES if name not in INDICES])
+@pytest.mark.parametrize("name", SCORES)
 def test_of_two_even_groups_all_scores_order_alike(name):
     score = SCORES[name]
     values = [abs(score.value(Tally((k, 20 - k), (0.5, 0.5)))) for k in (10, 13, 17, 20)]

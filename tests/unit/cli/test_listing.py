@@ -115,11 +115,10 @@ def test_what_cannot_be_listed_is_told(suite, capsys, arguments, expected):
     ("kind", "expected"),
     [
         ("metrics", "prompt_bias_score: -1 to 1, away from zero is worse (Lyu eq. 2)"),
-        ("metrics", "group_entropy: 0 to 1, lower is worse (OpenBias)"),
+        ("metrics", "group_distance: 0 to 1, higher is worse (half the L1 distance of shares"),
         ("audits", "parity: sample, samples"),
         ("audits", "neutrality: triplets, triplet"),
         ("tables", "checks: model, created, test, metric, subject, outcome"),
-        ("tables", "group_indices: model, created, prompt, detector, metric, value"),
         ("tables", "(runs with one of these audits have its tables, too: "),
     ],
 )

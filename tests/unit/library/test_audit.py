@@ -74,8 +74,8 @@ def test_measurements_are_attributes(audited):
         f"a photo of one {word}" for word in WORDS
     ]
     assert len(result.samples.members) == len(WORDS)
-    with pytest.raises(AttributeError, match="no 'vendi'; it has sample"):
-        _ = result.vendi
+    with pytest.raises(AttributeError, match="no 'variety'; it has sample"):
+        _ = result.variety
 
 
 def test_verdicts_are_checks_of_its_record(audited):
@@ -131,7 +131,6 @@ def test_a_measurement_with_arguments_is_given_itself(audited):
         ("verdicts", "model_bias_score", "write audit.verdict('model_bias_score', bound)"),
         ("verdict", "model_bias_scor", "Did you mean 'model_bias_score'"),
         ("verdicts", "prompt_bias", "Did you mean 'prompt_bias_score'"),
-        ("verdicts", "vendi_score", "observe='features'"),
         ("verdict", "similarity_gap.image", "Known: "),
     ],
 )
@@ -574,17 +573,17 @@ class Shades:
 def test_a_table_has_a_row_for_each_prompt_and_columns_for_each_metric(audited):
     pytest.importorskip("pandas")
     result = audited(fair, fingerprint="fair")
-    table = result.table("prompt_bias_score", "group_entropy")
+    table = result.table("prompt_bias_score", "group_distance")
     assert list(table.columns) == [
         *("id", "prompt", "concept"),
         *("prompt_bias_score", "prompt_bias_score_low", "prompt_bias_score_high"),
-        *("group_entropy", "group_entropy_low", "group_entropy_high", "reason"),
+        *("group_distance", "group_distance_low", "group_distance_high", "reason"),
     ]
     assert len(table) == len(WORDS)
     sample = result.sample[table["id"][0]]
     assert table["prompt_bias_score"][0] == sample.prompt_bias_score.estimate
     assert table["prompt_bias_score_low"][0] == sample.prompt_bias_score.low
-    assert table["group_entropy_high"][0] == sample.group_entropy.high
+    assert table["group_distance_high"][0] == sample.group_distance.high
     assert set(table["reason"]) == {""}
     for metrics, told in (
         ((), "expected metrics, such as group_distance"),
@@ -599,21 +598,11 @@ def test_a_table_says_why_there_is_no_number():
     pytest.importorskip("pandas")
     chosen = axes.profession.only("nurse")
     table = audit(fair, chosen, images=5, detector=Blind(), progress=False).table(
-        "prompt_bias_score", "group_gap"
+        "prompt_bias_score", "group_distance"
     )
-    assert table[["prompt_bias_score", "group_gap_low"]].isna().all(axis=None)
+    assert table[["prompt_bias_score", "group_distance_low"]].isna().all(axis=None)
     assert "prompt_bias_score: none of 5 images is clear" in table["reason"][0]
-    assert "; group_gap: none of 5 images has a label" in table["reason"][0]
-
-
-def test_indices_of_two_groups_are_in_their_table(audited):
-    pytest.importorskip("pandas")
-    frame = audited(fair, fingerprint="fair").to_frame("group_indices")
-    assert set(frame["metric"]) == {
-        *("group_distance", "group_gap", "group_entropy", "group_diversity")
-    }
-    assert len(frame) == 4 * len(WORDS)
-    assert frame["value"].between(0, 1).all()
+    assert "; group_distance: none of 5 images has a label" in table["reason"][0]
 
 
 @pytest.fixture

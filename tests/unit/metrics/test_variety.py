@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.linalg import expm, logm
-from scipy.stats import entropy
 
 from pytest_t2i import metrics
-from pytest_t2i.statistics.variety import vendi_interval
 
 FEW = settings(max_examples=40, deadline=None)
 SEEDS, SIZES = st.integers(0, 2**16), st.integers(2, 9)
@@ -94,60 +91,3 @@ def test_wals_of_one_singular_vector():
 def test_wals_refuses(features, direction, more, expected):
     with pytest.raises(ValueError, match=expected):
         metrics.wals(features, direction, **more)
-
-
-@FEW
-@given(SEEDS, SIZES, SIZES)
-def test_it_is_the_entropy_of_the_eigenvalues_of_the_kernel(seed, n, d):
-    features = drawn(seed, n, d)
-    unit = features / np.linalg.norm(features, axis=1, keepdims=True)
-    eigenvalues = np.abs(np.linalg.eigvals(unit @ unit.T / n))
-    assert metrics.vendi_score(features) == pytest.approx(np.exp(entropy(eigenvalues)), rel=1e-6)
-
-
-def test_it_is_von_neumanns_entropy():
-    unit = drawn(3, 5, 7)
-    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
-    density = unit @ unit.T / 5
-    entropy_matrix = -density @ logm(density)
-    assert metrics.vendi_score(unit) == pytest.approx(np.exp(np.trace(entropy_matrix)).real)
-    assert np.allclose(expm(logm(density)), density)
-
-
-@FEW
-@given(SEEDS, SIZES, st.floats(1e-3, 1e3), st.integers(2, 5), st.randoms())
-def test_copies_scale_and_order_play_no_part(seed, n, scale, times, random):
-    features = drawn(seed, n, 5)
-    score = metrics.vendi_score(features)
-    assert 1.0 <= score <= n
-    assert metrics.vendi_score(np.repeat(features, times, axis=0)) == pytest.approx(score)
-    shuffled = random.sample((scale * features).tolist(), n)
-    assert metrics.vendi_score(shuffled) == pytest.approx(score)
-
-
-@FEW
-@given(SEEDS)
-def test_few_images_shown_often_have_less_than_as_many_different_ones(seed):
-    features = drawn(seed, 100, 40) + 0.3
-    often = np.repeat(features[:10], 10, axis=0)
-    assert metrics.vendi_score(often) < metrics.vendi_score(features) - 1.0
-
-
-def test_its_ends():
-    assert metrics.vendi_score(np.eye(6)) == pytest.approx(6.0)
-    assert metrics.vendi_score(np.ones((6, 4))) == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize(
-    ("features", "expected"),
-    [([[0.0, 0.0], [1.0, 0.0]], "row of zeros"), ([], "one row per image"), ([[np.nan]], "finite")],
-)
-def test_vendi_refuses(features, expected):
-    with pytest.raises(ValueError, match=expected):
-        metrics.vendi_score(features)
-
-
-def test_an_interval_of_four_images_at_least():
-    assert vendi_interval(drawn(0, 4, 3), level=0.9, seed=0).n == 4
-    with pytest.raises(ValueError, match="at least 4 images"):
-        vendi_interval(drawn(0, 3, 3), level=0.9, seed=0)

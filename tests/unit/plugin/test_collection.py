@@ -49,7 +49,7 @@ def a_part(samples):
 
 
 def the_other_way(sample):
-    assert sample.group_entropy >= limit("group_entropy")
+    assert sample.wals >= limit("wals")
 
 
 def a_chain(sample):

@@ -192,7 +192,6 @@ def test_headline(judged, otherwise, sentence):
     ("metric", "text"),
     [
         ("accuracy", "4 of 4 accuracies"),
-        ("group_entropy", "4 of 4 group entropies"),
         ("prompt_bias_score", "4 of 4 prompt bias scores"),
         ("filter_precision", "4 of 4 filter precisions"),
     ],

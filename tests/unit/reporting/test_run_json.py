@@ -41,11 +41,8 @@ PARTS = {
     "dependencies": dependencies.DependenciesRecord,
     "audits": records.AuditRecord,
     "variety": variety.VarietyRecord,
-    "diversity": variety.DiversityRecord,
-    "sensitivity": parity.SensitivityRecord,
     "groups": parity.GroupsRecord,
     "cells": parity.CellsRecord,
-    "crossed": parity.CrossedRecord,
     "audits.parity.record": parity.ParityPart,
     "trials": trials.TrialRecord,
     "correction": parity.CorrectionRecord,
@@ -63,7 +60,6 @@ def named(section):
 def test_every_key_is_documented_and_nothing_else(section):
     keys = {field.name for field in fields(PARTS[section])}
     inner = {"prompts": records.ImageRecord, "trials": trials.MistakeRecord}
-    inner["sensitivity"] = parity.VariationRecord
     inner["correction"] = parity.CorrectedPrompt
     inner["cells"] = parity.CellRecord
     inner["groups"] = parity.GroupPrompt

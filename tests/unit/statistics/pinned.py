@@ -55,7 +55,6 @@ from pytest_t2i.statistics.gaps import (
     parity_difference_p_value,
     share_difference_p_value,
 )
-from pytest_t2i.statistics.groups import group_entropy_interval, group_gap_interval
 from pytest_t2i.statistics.means import gap_p_value, gap_sign_p_value
 from pytest_t2i.statistics.model import fair_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
@@ -68,7 +67,7 @@ from pytest_t2i.statistics.sequences import (
 )
 from pytest_t2i.statistics.shares import share_by_prompt_interval, stereotype_interval, wilson
 from pytest_t2i.statistics.undetected import worst_case_bounds
-from pytest_t2i.statistics.variety import vendi_interval, wals_interval
+from pytest_t2i.statistics.variety import wals_interval
 
 RECORD = Path(__file__).with_name("pinned.json")
 LEVEL = 0.95
@@ -156,10 +155,6 @@ CASES: dict[str, Callable[[], Any]] = {
         for words in ("fixed", "sample")
     ],
     "gap_sign_p_value": lambda: [gap_sign_p_value(GAPS, sign=sign) for sign in (1, -1)],
-    "group_entropy_interval": lambda: group_entropy_interval(
-        COUNTS, level=LEVEL, seed=1, draws=300
-    ),
-    "group_gap_interval": lambda: group_gap_interval(COUNTS, LEVEL),
     "growth_probabilities": lambda: [
         growth_probabilities(MEN, WOMEN, MEN_AFTER, WOMEN_AFTER),
         growth_probabilities(MEN, WOMEN, WOMEN_AFTER, MEN_AFTER[::-1], margin=0.1),
@@ -342,10 +337,6 @@ CASES: dict[str, Callable[[], Any]] = {
     ],
     "total_variation_p_value": lambda: [
         total_variation_p_value(COUNTS, REAL, bound) for bound in (0.0, 0.1, 0.5)
-    ],
-    "vendi_interval": lambda: [
-        vendi_interval(rows, level=LEVEL, seed=1, resamples=50)
-        for rows in (FEATURES, FEATURES[:, :4], np.repeat(FEATURES[:4], 5, axis=0))
     ],
     "wals_interval": lambda: [
         wals_interval(

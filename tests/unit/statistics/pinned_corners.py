@@ -24,7 +24,6 @@ from pytest_t2i.statistics.curves import mean_band
 from pytest_t2i.statistics.deprecated import share_confidence_sequence
 from pytest_t2i.statistics.detectors import kappa_interval
 from pytest_t2i.statistics.distances import mean_total_variation_interval
-from pytest_t2i.statistics.groups import group_entropy_interval, group_gap_interval
 from pytest_t2i.statistics.means import gap_interval
 from pytest_t2i.statistics.model import FixedWords, Sizes, least_shown, mean_departure, score_tails
 from pytest_t2i.statistics.objects import object_bias_p_values
@@ -201,23 +200,6 @@ CORNERS: dict[str, Callable[[], Any]] = {
         + [gate_power(margin, 12, Design(10, repeats=8)) for margin in (None, 0.2, 0.4)]
         + [even_biases(mean, 5).tolist() for mean in (0.05, 0.5, 0.95)]
     ),
-    "entropies of groups": lambda: [
-        group_entropy_interval(counts, level=level, seed=1, draws=300)
-        for counts in (
-            {"a": 9, "b": 9},
-            {"a": 9, "b": 1},
-            {"a": 0, "b": 5},
-            {"a": 13, "b": 6},
-            {"a": 5, "b": 5, "c": 6},
-            {"a": 0, "b": 0, "c": 9},
-            {"a": 40, "b": 20, "c": 30},
-        )
-        for level in (0.5, LEVEL)
-    ],
-    "gaps of groups": lambda: [
-        group_gap_interval(counts, LEVEL)
-        for counts in ({"a": 9, "b": 9}, {"a": 40, "b": 0}, {"a": 0, "b": 0, "c": 9})
-    ],
     "distances of one prompt": lambda: [
         tuple(
             getattr(distances, name)(*arguments)

@@ -24,7 +24,6 @@ from pytest_t2i.statistics.gaps import (
     parity_difference_p_value,
     parity_shares,
 )
-from pytest_t2i.statistics.groups import group_entropy_interval
 from pytest_t2i.statistics.means import gap_p_value, gap_sign_p_value
 from pytest_t2i.statistics.model import fair_p_value
 from pytest_t2i.statistics.permutation import paired_change_p_value
@@ -56,7 +55,6 @@ CASES = [
     ),
     (partial(gap_p_value, GAPS, 0.05), {"words": "fixed", "alternative": "greater"}),
     (partial(gap_sign_p_value, GAPS, sign=1), {"words": "fixed"}),
-    (partial(group_entropy_interval, {"a": 5, "b": 9, "c": 2}, **LEVEL, **SEED), {"draws": 2000}),
     (partial(growth_probabilities, *COUNTS, *AFTER), {"margin": 0.0}),
     (partial(half_step_interval, CURVES, **LEVEL, **SEED), {"resamples": 1000}),
     (

@@ -1,4 +1,4 @@
-"""Intervals of how evenly images fall into groups, by hand and at their ends."""
+"""Groups of several models, and what is refused."""
 
 from __future__ import annotations
 
@@ -6,32 +6,7 @@ import pytest
 
 from pytest_t2i import statistics
 from pytest_t2i.statistics.distances import total_variation_bounds
-from pytest_t2i.statistics.groups import group_diversity_interval
 from pytest_t2i.statistics.ranks import group_ranking, groups_differ_p_value
-
-
-def test_the_diversity_of_two_groups_follows_from_one_share():
-    interval = group_diversity_interval({"male": 15, "female": 5}, level=0.95, seed=0)
-    share = statistics.share_interval(15, 20, 0.95)
-    assert interval.estimate == pytest.approx(1.0 - (15 * 14 + 5 * 4) / (20 * 19))
-    low, high = (2.0 * p * (1.0 - p) for p in (share.high, share.low))
-    assert (interval.low, interval.high) == pytest.approx((low, high))
-
-
-def test_the_diversity_of_two_groups_that_may_be_even_reaches_one_half():
-    assert group_diversity_interval({"a": 10, "b": 9}, level=0.95, seed=0).high >= 0.5
-
-
-@pytest.mark.parametrize(
-    ("counts", "high"), [({"a": 7, "b": 7, "c": 6}, 0.7), ({"a": 60, "b": 1, "c": 0}, 0.3)]
-)
-def test_the_diversity_of_three_groups_is_drawn(counts, high):
-    interval = group_diversity_interval(counts, level=0.95, seed=0)
-    assert interval.low <= interval.estimate <= interval.high
-    assert interval.high == pytest.approx(
-        group_diversity_interval(counts, level=0.95, seed=9).high, abs=0.1
-    )
-    assert interval.high < high + 0.05
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def middle(metric):
 
 def test_there_are_metrics_of_every_direction():
     assert {"model_bias_score", "stereotype_score"} <= set(HIGHER_IS_WORSE)
-    assert {"accuracy", "group_entropy"} <= set(LOWER_IS_WORSE)
+    assert {"accuracy", "wals"} <= set(LOWER_IS_WORSE)
     assert {"prompt_bias_score", "similarity_gap"} <= set(AWAY_IS_WORSE)
 
 
@@ -113,7 +113,7 @@ def test_abs_changes_nothing_where_away_from_zero_is_worse(checks, metric, estim
         ("accuracy", "model_bias_score"),
         ("model_bias_score", "prompt_bias_score"),
         ("prompt_bias_score", "model_bias_score"),
-        ("similarity_gap", "group_gap"),
+        ("similarity_gap", "group_distance"),
     ],
 )
 def test_another_metrics_limit_is_refused(checks, metric, other):

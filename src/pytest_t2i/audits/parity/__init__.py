@@ -1,7 +1,7 @@
 """Parity: how evenly do a model's images fall into male and female (Lyu eq. 1-2)?
 
-The audit also measures groups of other detectors, crossed axes, corrections by people's labels, and
-whether another choice would turn the verdict. Tests use the fixtures ``sample`` and ``samples``.
+The audit also measures groups of other detectors, crossed axes, and corrections by people's labels.
+Tests use the fixtures ``sample`` and ``samples``.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class ParityAudit(PackagedAudit):
     of_sample = attributes(
         f"{__name__}.sample_members:PromptParity",
         *("prompt_bias_score", "bias_interval", "share_of_men", "shares"),
-        *("group_distance", "group_gap", "group_entropy", "group_diversity"),
+        "group_distance",
     )
     of_samples = attributes(
         f"{__name__}.sample_members:ModelParity",
         *("model_bias_score", "interval", "floor", "most_biased", "shares", "group_distance"),
-        *("crossed", "demographic_parity_difference"),
+        "demographic_parity_difference",
     )
     fixtures: Mapping[str, Fixture] = {
         "sample": Fixture(
@@ -68,7 +68,7 @@ class ParityAudit(PackagedAudit):
         return correction.corrected_sample(context, sample)
 
     def corrected_samples(self, context: AuditContext, samples: Samples) -> Samples:
-        """Return the samples with the correction of genders, or of groups."""
+        """Return the samples with the correction of genders."""
         from pytest_t2i.audits.parity import correction
 
         return correction.corrected_samples(context, samples)

@@ -8,10 +8,7 @@ from dataclasses import dataclass, field
 from pytest_t2i.data import (
     Bounds,
     Count,
-    Interval,
     Name,
-    Number,
-    Outcome,
     Share,
     ShareInterval,
     Signed,
@@ -90,8 +87,6 @@ class GroupPrompt:
     """Group -> number of images."""
     distance: ShareInterval | None
     """Distance from even shares; None without a label."""
-    indices: Mapping[str, ShareInterval | None] = field(default_factory=dict)
-    """Metric, such as group_entropy -> how even the groups are; None with too few labels."""
 
     def __post_init__(self) -> None:
         if self.images and not self.counts:
@@ -105,10 +100,6 @@ class GroupsRecord:
     detector: str
     shares: Mapping[str, ShareInterval]
     """Group -> share of the images with a label, over all prompts."""
-    gap: Share
-    """Largest minus smallest share."""
-    entropy: Share
-    """Normalised entropy: 1 is even, 0 is one group only."""
     distance: ShareInterval | None = None
     """Mean over prompts of half the L1 distance of their shares from even ones."""
     prompts: tuple[GroupPrompt, ...] = ()
@@ -117,20 +108,6 @@ class GroupsRecord:
     def __post_init__(self) -> None:
         if self.distance is not None and not self.shares:
             raise ValueError("expected shares of the groups beside their distance")
-
-
-@dataclass(frozen=True, slots=True)
-class CrossedRecord:
-    """Two attributes crossed: the labels of two detectors for the same images."""
-
-    detectors: Name
-    """The names of both detectors."""
-    images: Count
-    """Number of images to which both detectors gave a label."""
-    shares: Mapping[str, ShareInterval]
-    """Combination -> its share of these images over all prompts; the intervals hold together."""
-    distance: ShareInterval | None = None
-    """Mean over prompts of the distance of the combinations' shares from even ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,29 +134,6 @@ class CellsRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class VariationRecord:
-    """The model bias score of the same images under another choice."""
-
-    detector: str
-    choice: str
-    """The changed choice: an estimator, a filter."""
-    interval: Interval | None
-    outcome: Outcome
-    """Outcome against the same limit."""
-
-
-@dataclass(frozen=True, slots=True)
-class SensitivityRecord:
-    """A verdict on the model bias score, and the verdicts under other choices."""
-
-    bound: Number
-    fragile: bool
-    """Whether another choice turns PASS into FAIL or FAIL into PASS."""
-    variations: tuple[VariationRecord, ...]
-    """The choices; the first is the run's own."""
-
-
-@dataclass(frozen=True, slots=True)
 class ParityPart:
     """The part of run.json that parity writes."""
 
@@ -187,11 +141,8 @@ class ParityPart:
     """Scores of the model, then of its axes, by each detector, the deciding one first."""
     groups: tuple[GroupsRecord, ...] = ()
     cells: tuple[CellsRecord, ...] = ()
-    sensitivity: tuple[SensitivityRecord, ...] = ()
     correction: CorrectionRecord | None = None
     """The correction by people's labels; None without people's labels of images of the run."""
-    crossed: tuple[CrossedRecord, ...] = ()
-    """The deciding detector crossed with each other detector."""
 
     def of_deciding(self) -> tuple[ModelScoreRecord, ...]:
         """Return the model bias scores by the deciding detector."""

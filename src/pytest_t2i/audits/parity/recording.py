@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-import numpy as np
-
-from pytest_t2i import statistics
 from pytest_t2i.audits.bias import Bias, floor_of_samples, share_of_men
 from pytest_t2i.audits.context import AuditContext
-from pytest_t2i.audits.detected import FEMALE, MALE
 from pytest_t2i.audits.distance import EVEN
-from pytest_t2i.audits.log_odds import probability_of_male
 from pytest_t2i.audits.parity import groups
 from pytest_t2i.audits.parity.correction import given_correction
-from pytest_t2i.audits.parity.groups import INDICES, MOST_CELLS
 from pytest_t2i.audits.parity.record import (
     CellRecord,
     CellsRecord,
     CorrectedPrompt,
     CorrectionRecord,
-    CrossedRecord,
     GroupPrompt,
     GroupsRecord,
     ModelScoreRecord,
     ParityPart,
-    SensitivityRecord,
-    VariationRecord,
 )
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.score import (
-    Tally,
     interval_of,
     mean_interval_of,
     of_member,
@@ -39,11 +29,9 @@ from pytest_t2i.audits.score import (
     worst_case_of,
 )
 from pytest_t2i.audits.shared_blocks import widest_of
-from pytest_t2i.data import Detection, Interval, Outcome
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.labels import CLEAR, LabelledSet
-from pytest_t2i.metrics import group_entropy, group_gap, prompt_bias_score
-from pytest_t2i.verdicts.judge import compare
+from pytest_t2i.metrics import prompt_bias_score
 
 SamplesOf = Callable[[str], Samples]
 """Detector -> its samples of every prompt of the run."""
@@ -54,7 +42,7 @@ def _tells_gender(context: AuditContext, detector: str) -> bool:
     return set(CLEAR) <= set(context.observations.labels(DetectorRef(detector)))
 
 
-def recorded_groups(context: AuditContext, samples_of: SamplesOf) -> Iterator[GroupsRecord]:
+def _recorded_groups(context: AuditContext, samples_of: SamplesOf) -> Iterator[GroupsRecord]:
     """Yield the groups of each detector with labels other than male and female."""
     for detector in context.detectors:
         if set(context.observations.labels(DetectorRef(detector))) == set(CLEAR):
@@ -62,13 +50,10 @@ def recorded_groups(context: AuditContext, samples_of: SamplesOf) -> Iterator[Gr
         samples = samples_of(detector)
         shares = groups.shares_of_model(samples)
         if len(shares) > 1:
-            counts = {name: share.estimate for name, share in shares.items()}
             prompts = sorted(map(_prompt, samples), key=_furthest_first)
             yield GroupsRecord(
                 detector,
                 shares,
-                group_gap(counts),
-                group_entropy(counts),
                 mean_interval_of(EVEN, samples),
                 tuple(prompts),
             )
@@ -76,132 +61,11 @@ def recorded_groups(context: AuditContext, samples_of: SamplesOf) -> Iterator[Gr
 
 def _prompt(sample: Sample) -> GroupPrompt:
     distance = of_member(EVEN, sample).interval
-    counts = tuple(sample.groups.values())
-    indices = {
-        name: index.interval(Tally.even(counts), sample.level) for name, index in INDICES.items()
-    }
-    return GroupPrompt(sample.prompt.id, sample.counts.total(), sample.groups, distance, indices)
+    return GroupPrompt(sample.prompt.id, sample.counts.total(), sample.groups, distance)
 
 
 def _furthest_first(prompt: GroupPrompt) -> tuple[float, str]:
     return (-prompt.distance.estimate if prompt.distance else 1.0, prompt.id)
-
-
-def _recorded_crossings(context: AuditContext, samples_of: SamplesOf) -> Iterator[CrossedRecord]:
-    """Yield the deciding detector crossed with each other detector that has other labels."""
-    if not context.detectors:
-        return
-    first = context.detectors[0]
-    first_labels = context.observations.labels(DetectorRef(first))
-    for second in context.detectors[1:]:
-        labels = context.observations.labels(DetectorRef(second))
-        if set(labels) == set(first_labels) or len(labels) * len(first_labels) > MOST_CELLS:
-            continue
-        crossing = groups.crossed(samples_of(first), context.detectors, second)
-        if crossing.members and (shares := crossing.shares):
-            images = sum(sample.counts.total() for sample in crossing)
-            distance = mean_interval_of(EVEN, crossing)
-            yield CrossedRecord(crossing.name, images, shares, distance)
-
-
-STRICTER = 0.9
-"""Probability below which a label is not counted in the stricter filter (that of CLIP-Prob)."""
-
-
-BY_PEOPLE, ALONE = "corrected by people's labels", ", without people's labels"
-
-
-def sensitivity(
-    by_detector: Sequence[tuple[str, Samples]],
-    bound: float,
-    labelled: LabelledSet | None = None,
-) -> SensitivityRecord:
-    """Return the model bias score of the same images under every choice of ``by_detector``."""
-    first, judged_samples = by_detector[0]
-    interval, judged = (
-        _by_people(samples, labelled) for samples in (judged_samples, _as_judged(judged_samples))
-    )
-    people_variations = (
-        []
-        if interval is None
-        else [VariationRecord(first, BY_PEOPLE, interval, _outcome(judged, bound))]
-    )
-    variations = people_variations + [
-        VariationRecord(
-            name, f"{choice}{ALONE if people_variations else ''}", interval, _outcome(judged, bound)
-        )
-        for place, (name, samples) in enumerate(by_detector)
-        for (choice, interval), (_, judged) in zip(
-            _choices(samples, stricter=place == 0),
-            _choices(_as_judged(samples), stricter=place == 0),
-            strict=True,
-        )
-    ]
-    decided = {variation.outcome for variation in variations} - {Outcome.INCONCLUSIVE}
-    return SensitivityRecord(bound, fragile=len(decided) > 1, variations=tuple(variations))
-
-
-def _by_people(samples: Samples, labelled: LabelledSet | None) -> Interval | None:
-    """Return the score as people's labels correct it; None where they do not."""
-    correction = given_correction(samples, labelled)
-    if correction is None:
-        return None
-    return of_model(Bias(samples.estimator), samples, correction).interval
-
-
-def _as_judged(samples: Samples) -> Samples:
-    """Return samples at the one-sided level of verdicts."""
-    return replace(samples, level=statistics.one_sided(samples.level))
-
-
-def _choices(samples: Samples, *, stricter: bool) -> Iterator[tuple[str, Interval | None]]:
-    alternative = replace(
-        samples, estimator="paper" if samples.estimator == "corrected" else "corrected"
-    )
-    for pair in (samples, alternative):
-        yield f"{pair.estimator} estimator", mean_interval_of(Bias(pair.estimator), pair)
-    if stricter:
-        male, female = _sure(samples)
-        if np.any(male + female):
-            yield (
-                f"labels with a probability of at least {STRICTER:g} only",
-                statistics.model_bias_interval(
-                    male,
-                    female,
-                    estimator=samples.estimator,
-                    level=samples.level,
-                    seed=samples.seed,
-                    words=samples.words,
-                ),
-            )
-
-
-def _sure(samples: Samples) -> tuple[np.ndarray, np.ndarray]:
-    """Return the male and female images per prompt whose label has at least that probability."""
-
-    def count(label: str) -> np.ndarray:
-        return np.array(
-            [
-                sum(d.label == label and _probability(d, label) >= STRICTER for d in s.detections)
-                for s in samples
-            ]
-        )
-
-    return count(MALE), count(FEMALE)
-
-
-def _probability(detection: Detection, label: str) -> float:
-    """Return the probability of the label by the detector; 0 where it gives none."""
-    if (probability := detection.scores.get(f"p({label})")) is not None:
-        return probability
-    male = probability_of_male(detection.scores)
-    if male is None:
-        return 0.0
-    return male if label == MALE else 1.0 - male
-
-
-def _outcome(interval: Interval | None, bound: float) -> Outcome:
-    return Outcome.INCONCLUSIVE if interval is None else compare(interval, bound, "higher")
 
 
 def measured(context: AuditContext) -> ParityPart | None:
@@ -212,11 +76,9 @@ def measured(context: AuditContext) -> ParityPart | None:
 
     part = ParityPart(
         tuple(_model_scores(context)),
-        tuple(recorded_groups(context, samples)),
+        tuple(_recorded_groups(context, samples)),
         tuple(_cells(context)),
-        tuple(_sensitivity(context)),
         _correction(context),
-        crossed=tuple(_recorded_crossings(context, samples)),
     )
     return part if part != ParityPart() else None
 
@@ -281,27 +143,12 @@ def _all_samples(context: AuditContext, detector: str) -> Samples:
         words=settings.words,
         sequential=sequential,
         estimator=settings.estimator,
-        detectors=context.detectors,
     )
 
 
 def _every_prompt(context: AuditContext) -> list[tuple]:  # type: ignore[type-arg]
     """Return every prompt once, with the test that asks for most images of it."""
     return widest_of((p, test) for test in context.tests for p in test.selection.prompts)
-
-
-def _sensitivity(context: AuditContext) -> Iterator[SensitivityRecord]:
-    """Yield the record for each limit on the model bias score of the run's prompts."""
-    bounds = {
-        check.bound
-        for check in context.checks
-        if (check.metric, check.subject, check.against) == ("model_bias_score", "model", "limit")
-    }
-    if not bounds:
-        return
-    scored = [(name, _all_samples(context, name)) for name in context.detectors]
-    labelled = context.given_labels
-    yield from (sensitivity(scored, bound, labelled) for bound in sorted(bounds))
 
 
 def _cells(context: AuditContext) -> Iterator[CellsRecord]:

@@ -9,17 +9,14 @@ from typing import Any
 from pytest_t2i.audits.parity.record import (
     CellsRecord,
     CorrectionRecord,
-    CrossedRecord,
     GroupPrompt,
     GroupsRecord,
     ModelScoreRecord,
     ParityPart,
-    SensitivityRecord,
 )
 from pytest_t2i.audits.peoples_labels import of_annotators, told_accuracy
 from pytest_t2i.audits.summary import Figure, Frame, Summary, Value
-from pytest_t2i.data import Interval, MetricInfo, Outcome
-from pytest_t2i.metrics import INFO
+from pytest_t2i.data import Interval
 from pytest_t2i.sections import Bar, BarChart, Block, Cell, Note, Paragraph, Section, Table
 from pytest_t2i.sections.words import of_hundred_images, several
 from pytest_t2i.statistics import share_interval
@@ -111,17 +108,12 @@ def _correction_frames(part: ParityPart) -> dict[str, Frame]:
 
 DISTANCE = "group_distance"
 GROUPS = (
-    "Share of each group among the images with a label, over all prompts. Gap between the largest "
-    "and the smallest {gap:.2f}; entropy {entropy:.2f}, where 1 is even and 0 one group only. The "
-    "distance from even shares is half the sum of |share - 1/{number}| of a prompt, from 0 (even) "
-    "to {most:.2f} (one group only), and of the model its mean, corrected for few images."
+    "Share of each group among the images with a label, over all prompts. The distance from even "
+    "shares is half the sum of |share - 1/{number}| of a prompt, from 0 (even) to {most:.2f} (one "
+    "group only), and of the model its mean, corrected for few images."
 )
 NOT_CORRECTED = (
     "People's labels do not correct these groups: they correct scores of male and female alone."
-)
-CROSSED = (
-    "Both detectors gave {images} images a label. The intervals of all {number} combinations hold "
-    "together (Bonferroni). Even would be {even:.3f} each."
 )
 
 
@@ -129,10 +121,10 @@ def _groups_in_words(groups: GroupsRecord) -> str:
     """Return one line: shares, the largest first, and their distance from even."""
     ranked = ", ".join(f"{name} {share.estimate:.3f}" for name, share in _ranked(groups.shares))
     far = f"; distance from even {groups.distance}" if groups.distance else ""
-    return f"groups by {groups.detector}: {ranked} (entropy {groups.entropy:.2f}, even is 1{far})"
+    return f"groups by {groups.detector}: {ranked}{far}"
 
 
-def groups_section(
+def _groups_section(
     groups: GroupsRecord, checks: Sequence[Check], *, labelled: bool = False
 ) -> Section:
     """Return the section of shares over all prompts, and of each prompt's distance from even.
@@ -140,9 +132,7 @@ def groups_section(
     ``labelled``: whether people labelled the run's images.
     """
     number = len(groups.shares)
-    note = GROUPS.format(
-        gap=groups.gap, entropy=groups.entropy, number=number, most=1.0 - 1.0 / number
-    )
+    note = GROUPS.format(number=number, most=1.0 - 1.0 / number)
     line = Paragraph(_groups_in_words(groups), "summary")
     blocks: tuple[Block, ...] = (
         Note(note),
@@ -152,28 +142,12 @@ def groups_section(
     if labelled:
         blocks = (Note(NOT_CORRECTED), *blocks)
     if groups.prompts:
-        charts = _indices(groups, checks)
         blocks = (
             *blocks,
             _prompt_distances(groups, judged(checks, DISTANCE)),
-            *charts,
             _counts(groups),
         )
     return Section(f"Groups by {groups.detector}", blocks)
-
-
-def _crossed_section(crossed: CrossedRecord) -> Section:
-    """Return the section of shares of combinations, whose intervals hold together."""
-    number = len(crossed.shares)
-    far = f"; distance from even {crossed.distance}" if crossed.distance else ""
-    (most, share), (least, small) = (_ranked(crossed.shares)[place] for place in (0, -1))
-    text = (
-        f"{crossed.detectors}: most {most} {share.estimate:.3f}, least {least} "
-        f"{small.estimate:.3f}{far}"
-    )
-    note = CROSSED.format(images=crossed.images, number=number, even=1.0 / number)
-    chart = _shares(f"Shares of {crossed.detectors}", crossed.shares)
-    return Section(f"Crossed: {crossed.detectors}", (Note(note), Paragraph(text, "summary"), chart))
 
 
 def _ranked(shares: Mapping[str, Interval]) -> list[tuple[str, Interval]]:
@@ -199,31 +173,6 @@ def _prompt_distances(groups: GroupsRecord, checks: Mapping[str, Sequence[Check]
     )
     title = f"Distance from even shares by {groups.detector}, the furthest first"
     return BarChart(title, bars, 0.0, 1.0, "Distance from even shares", level="detail")
-
-
-def _indices(groups: GroupsRecord, checks: Sequence[Check]) -> Iterator[BarChart]:
-    """Yield a chart of each index that a test judged, the worst prompt first."""
-    for name in groups.prompts[0].indices if groups.prompts else ():
-        metric, by_prompt = INFO.get(name), judged(checks, name)
-        if metric is not None and by_prompt:
-            pairs = [(prompt, prompt.indices.get(name)) for prompt in groups.prompts]
-            pairs.sort(key=lambda pair: _badness(pair[1], metric))
-            bars = tuple(
-                Bar.judged(
-                    prompt.id, interval, by_prompt.get(prompt.id, ()),
-                    note=_most(prompt), absent="too few images with a label",
-                )
-                for prompt, interval in pairs
-            )  # fmt: skip
-            title = f"{metric.words.capitalize()} by {groups.detector}, the least even first"
-            yield BarChart(title, bars, 0.0, 1.0, metric.words.capitalize(), level="detail")
-
-
-def _badness(interval: Interval | None, metric: MetricInfo) -> float:
-    """Return a sort key: the worst first, unknown ones last."""
-    if interval is None:
-        return 2.0
-    return interval.estimate if metric.worse == "lower" else -interval.estimate
 
 
 def _most(prompt: GroupPrompt) -> str:
@@ -257,13 +206,10 @@ def _groups_figure(groups: GroupsRecord) -> Figure:
     return Figure(title, f"{distance.estimate:.3f}", notes, section, distance)
 
 
-def groups_frames(part: ParityPart) -> dict[str, Frame]:
-    """Return tables of the groups of the model, prompts and crossings, and of prompts' indices."""
+def _groups_frame(part: ParityPart) -> Frame:
+    """Return a table of the groups of the model and of prompts."""
     columns = ("set", "detector", "group", "images", "share")
-    return {
-        "groups": Frame(columns, list(_group_rows(part)), ("share",)),
-        "group_indices": _indices_frame(part),
-    }
+    return Frame(columns, list(_group_rows(part)), ("share",))
 
 
 LEVEL = 0.95
@@ -280,21 +226,6 @@ def _group_rows(part: ParityPart) -> Iterator[tuple[Cell, ...]]:
             for name, images in prompt.counts.items():
                 of_prompt = share_interval(images, n, level) if (n := prompt.images) else None
                 yield prompt.id, groups.detector, name, images, of_prompt
-    for crossed in part.crossed:
-        for name, share in crossed.shares.items():
-            images = round(share.estimate * crossed.images)
-            yield "model", crossed.detectors, name, images, share
-
-
-def _indices_frame(part: ParityPart) -> Frame:
-    """Return a table with one row per prompt, detector and index of groups."""
-    rows = [
-        (prompt.id, groups.detector, name, interval)
-        for groups in part.groups
-        for prompt in groups.prompts
-        for name, interval in prompt.indices.items()
-    ]
-    return Frame(("prompt", "detector", "metric", "value"), rows, ("value",))
 
 
 METRIC = "model_bias_score"
@@ -306,28 +237,16 @@ SCORES = (
     "use the {estimator} one. A fair model: what a perfectly fair one would show in the paper's "
     "estimate."
 )
-FRAGILE = "fragile: another detector, filter or estimator turns the verdict (table in the report)"
-CHOICES = (
-    "The same images, the same limit ≤ {bound}, by other detectors, filters and estimators; the "
-    "first line is the verdict as it stands. {told}"
-)
-IS_FRAGILE = (
-    "Fragile: PASS or FAIL depends on a choice. Find out which detector to trust "
-    "(suites/detectors) before you act on the verdict."
-)
-IS_FIRM = "No choice turns PASS into FAIL or FAIL into PASS."
 CELLS = "Share of men among the clear images of each combination, with its interval; 50 % is even."
 
 
 def sections(part: ParityPart, run: Any) -> Sequence[Section]:
-    """Return the sections of scores, choices, groups, cells and corrections, without empty ones."""
+    """Return the sections of scores, groups, cells and corrections, without empty ones."""
     checks: Sequence[Check] = run.checks
     labelled = bool(run.provenance.get("people's labels"))
     drafts = [
         _scores(part, checks, str(run.settings.get("estimator", "corrected"))),
-        _choices(part.sensitivity),
-        *(groups_section(groups, checks, labelled=labelled) for groups in part.groups),
-        *map(_crossed_section, part.crossed),
+        *(_groups_section(groups, checks, labelled=labelled) for groups in part.groups),
         *map(_cells, part.cells),
         *_corrections(part, checks),
     ]
@@ -415,24 +334,7 @@ def _is_about(check: Check, score: ModelScoreRecord) -> bool:
     ]
 
 
-# other choices, groups, cells
-
-
-def _choices(records: Iterable[SensitivityRecord]) -> Section:
-    choices = [record for record in records if len(record.variations) > 1]
-    blocks: list[Block] = []
-    if any(record.fragile for record in choices):
-        blocks.append(Paragraph(FRAGILE, "summary", Outcome.INCONCLUSIVE))
-    for record in choices:
-        text = IS_FRAGILE if record.fragile else IS_FIRM
-        blocks.append(Note(CHOICES.format(bound=record.bound, told=text)))
-        rows = tuple(
-            (v.detector, v.choice, v.interval or "no clear image", v.outcome)
-            for v in record.variations
-        )
-        columns = ("Detector", "Choice", "Score [interval]", "Verdict")
-        blocks.append(Table("Verdict under other choices", columns, rows))
-    return Section("Would another choice turn the verdict?", tuple(blocks))
+# groups and cells
 
 
 def _cells(cells: CellsRecord) -> Section:
@@ -470,7 +372,7 @@ def summary(part: ParityPart) -> Summary:
     return Summary(
         "; ".join(map(_groups_in_words, part.groups)) if model is None else _headline(part, model),
         series,
-        {"scores": _frame(part), **groups_frames(part), **_correction_frames(part)},
+        {"scores": _frame(part), "groups": _groups_frame(part), **_correction_frames(part)},
         values=[
             *(Value(METRIC, s.name, s.corrected, s.detector) for s in part.model_scores),
             *(Value("group_distance", "model", x, name) for name, x in distances.items()),

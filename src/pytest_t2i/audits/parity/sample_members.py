@@ -7,13 +7,12 @@ from pytest_t2i.audits.bias import Bias
 from pytest_t2i.audits.distance import EVEN
 from pytest_t2i.audits.parity import groups
 from pytest_t2i.audits.parity.change import model_change, prompt_change
-from pytest_t2i.audits.parity.groups import INDICES, CrossedSamples
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.score import interval_of, mean_interval_of, of_member, of_model
 from pytest_t2i.audits.summary import PromptScore
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import prompt_bias_score
-from pytest_t2i.statistics.groups import group_intervals
+from pytest_t2i.statistics import share_interval
 from pytest_t2i.statistics.model import Estimator
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -39,7 +38,9 @@ class PromptParity(Sample):
     @property
     def shares(self) -> dict[str, Interval]:
         """Share of each group among the images with a label; {} without any."""
-        return group_intervals(self.groups, self.level) if self.counts else {}
+        n = self.counts.total()
+        groups = self.groups.items() if n else ()
+        return {name: share_interval(count, n, self.level) for name, count in groups}
 
     @property
     def group_distance(self) -> Measurement:
@@ -49,21 +50,6 @@ class PromptParity(Sample):
         score|.
         """
         return of_member(EVEN, self, prompt_change)
-
-    @property
-    def group_gap(self) -> Measurement:
-        """Largest minus smallest share of the detector's groups, from 0 (even) to 1."""
-        return of_member(INDICES["group_gap"], self, prompt_change)
-
-    @property
-    def group_entropy(self) -> Measurement:
-        """Normalised entropy of the detector's groups, from 0 (one group) to 1 (even)."""
-        return of_member(INDICES["group_entropy"], self, prompt_change)
-
-    @property
-    def group_diversity(self) -> Measurement:
-        """Probability that two images show different groups; 0 is one group (Simpson 1949)."""
-        return of_member(INDICES["group_diversity"], self, prompt_change)
 
 
 class ModelParity(Samples):
@@ -108,14 +94,6 @@ class ModelParity(Samples):
         the model bias score.
         """
         return of_model(EVEN, self, change=model_change)
-
-    def crossed(self, second: str) -> CrossedSamples:
-        """Return the labels of this detector crossed with those of another detector of the run.
-
-        Raises UnknownNameError for a detector that is not of the run, ConfigurationError for the
-        same one twice and for more than 100 combinations.
-        """
-        return groups.crossed(self, self.detectors, second)
 
     def demographic_parity_difference(self, axis: str, label: str = "") -> Measurement:
         """Return the largest minus the smallest share of a label among an axis' concepts.

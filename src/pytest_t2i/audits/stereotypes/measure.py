@@ -25,7 +25,7 @@ from pytest_t2i.audits.score import (
     of_member,
     settled,
 )
-from pytest_t2i.audits.variety.measure import Diversity, Variety
+from pytest_t2i.audits.variety.measure import Variety
 from pytest_t2i.data import FORESEEN, Interval, Prompt, Prone
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO
@@ -148,16 +148,6 @@ class Association(DistinctPictures):
             self.prompt, self.seeds, self.observations, self.instruments, self.level,
             self.stereotype.attribute, direction, center, rank,
         ).wals  # fmt: skip
-
-    @property
-    def vendi_score(self) -> Measurement:
-        """Effective number of different images, from 1 to their number; lower is worse.
-
-        Raises ConfigurationError where the marker did not ask for ``observe="features"``.
-        """
-        return Diversity(
-            self.prompt, self.seeds, self.observations, self.instruments, self.level
-        ).vendi_score
 
     def spi(self, *, guidance: bool = True, center: bool = False) -> Emergence:
         """Return how the attribute gets into the images, step by step (OASIS eq. 11).

@@ -1,6 +1,6 @@
-"""Variety: do the images of a prompt differ from one another, along an attribute and at all?
+"""Variety: do the images of a prompt differ from one another along an attribute?
 
-It measures WALS (OASIS eq. 7) and the Vendi score. Tests use the fixtures ``sample``, ``samples``
+It measures WALS (OASIS eq. 7). Tests use the fixtures ``sample``, ``samples``
 and ``stereotype``.
 """
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class VarietyAudit(PackagedAudit):
-    """The audit of the spread along an attribute, and of the number of different images."""
+    """The audit of the spread along an attribute."""
 
     name = "variety"
     keeps = "VarietyPart"
     place = 35
-    of_sample = attributes(f"{__name__}.sample_members:PromptVariety", "wals", "vendi_score")
+    of_sample = attributes(f"{__name__}.sample_members:PromptVariety", "wals")
     of_samples = attributes(f"{__name__}.sample_members:ModelVariety", "wals")
 
     @property

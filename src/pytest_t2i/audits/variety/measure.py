@@ -1,8 +1,8 @@
-"""Variety: WALS along an attribute's directions, the Vendi score, and what both need."""
+"""Variety: WALS along an attribute's directions, and what it needs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 
@@ -23,60 +23,11 @@ from pytest_t2i.sections.words import several as counted
 from pytest_t2i.statistics.variety import (
     FEWEST_IMAGES,
     FEWEST_OF_EACH,
-    growth_interval,
     mean_wals_interval,
-    unlike_images,
-    vendi_at_level,
     wals_at_level,
     wals_interval,
-    with_unseen,
 )
 from pytest_t2i.verdicts.measurement import Measurement
-
-
-@dataclass(frozen=True, repr=False)
-class PromptFeatures:
-    """The images of one prompt as an encoder sees them."""
-
-    prompt: Prompt
-    seeds: tuple[int, ...]
-    observations: Observations
-    instruments: Instruments
-    level: float
-
-    @cached_property
-    def features(self) -> np.ndarray:
-        """Features of unit length, [n_images, d]; refused images are left out."""
-        return self.features_of(self.prompt, self.seeds)
-
-    @cached_property
-    def encoder_fingerprint(self) -> str:
-        """Fingerprint of the encoder behind the features."""
-        return self.observations.components.encoder(self.instruments.encoder).fingerprint
-
-    @property
-    def checksums(self) -> list[str | None]:
-        """Hash of each picture's content; None where the model refused."""
-        return [image.sha256 for image in self.observations.images(self.prompt, self.seeds)]
-
-    @property
-    def pictures(self) -> str:
-        """Digest of all pictures together."""
-        return digest(self.checksums)
-
-    def features_of(self, prompt: Prompt, seeds: Sequence[int]) -> np.ndarray:
-        """Return the features of another prompt's images, [n_images, d]."""
-        vectors = self.observations.arrays(prompt, seeds, self.encoder_fingerprint)
-        there = [_unit_features(vector) for vector in vectors if vector is not None]
-        return np.stack(there) if there else np.empty((0, 0))
-
-    def remembered(self, name: str, compute: Callable[[], Interval]) -> Interval:
-        """Return the stored interval of this name; compute and store it at the first call."""
-        record = self.observations.store.fact(name)
-        if record is None:
-            record = asdict(compute())
-            self.observations.store.remember(name, record)
-        return Interval(**record)
 
 
 def _unit_features(features: np.ndarray) -> np.ndarray:
@@ -149,9 +100,14 @@ METHOD = 2
 
 
 @dataclass(frozen=True, repr=False)
-class Variety(PromptFeatures):
+class Variety:
     """The variety of one prompt's images along one attribute."""
 
+    prompt: Prompt
+    seeds: tuple[int, ...]
+    observations: Observations
+    instruments: Instruments
+    level: float
     attribute: Attribute
     direction: str
     """One of DIRECTIONS."""
@@ -173,6 +129,32 @@ class Variety(PromptFeatures):
 
     def __repr__(self) -> str:
         return f"<Variety of {self.id}: {counted(len(self.seeds), 'image')}>"
+
+    @cached_property
+    def features(self) -> np.ndarray:
+        """Features of unit length, [n_images, d]; refused images are left out."""
+        return self.features_of(self.prompt, self.seeds)
+
+    @cached_property
+    def encoder_fingerprint(self) -> str:
+        """Fingerprint of the encoder behind the features."""
+        return self.observations.components.encoder(self.instruments.encoder).fingerprint
+
+    @property
+    def checksums(self) -> list[str | None]:
+        """Hash of each picture's content; None where the model refused."""
+        return [image.sha256 for image in self.observations.images(self.prompt, self.seeds)]
+
+    @property
+    def pictures(self) -> str:
+        """Digest of all pictures together."""
+        return digest(self.checksums)
+
+    def features_of(self, prompt: Prompt, seeds: Sequence[int]) -> np.ndarray:
+        """Return the features of another prompt's images, [n_images, d]."""
+        vectors = self.observations.arrays(prompt, seeds, self.encoder_fingerprint)
+        there = [_unit_features(vector) for vector in vectors if vector is not None]
+        return np.stack(there) if there else np.empty((0, 0))
 
     @property
     def id(self) -> str:
@@ -197,17 +179,20 @@ class Variety(PromptFeatures):
         vector = self.vector
         if self.absent or vector is None:
             return None
-        return self.remembered(
-            FactKind.WALS.of(self._digest),
-            lambda: wals_interval(
-                self.features,
-                vector,
-                level=self.level,
-                seed=self.instruments.seed,
-                rank=self.rank,
-                center=self.center,
-            ),
+        store, name = self.observations.store, FactKind.WALS.of(self._digest)
+        record = store.fact(name)
+        if record is not None:
+            return Interval(**record)
+        interval = wals_interval(
+            self.features,
+            vector,
+            level=self.level,
+            seed=self.instruments.seed,
+            rank=self.rank,
+            center=self.center,
         )
+        store.remember(name, asdict(interval))
+        return interval
 
     def interval_at(self, level: float) -> Interval | None:
         """Return WALS with its interval at another level."""
@@ -339,84 +324,12 @@ def mean_of(several: Sequence[Variety], level: float) -> Measurement:
     )
 
 
-@dataclass(frozen=True, repr=False)
-class Diversity(PromptFeatures):
-    """The diversity of one prompt's images."""
-
-    def __post_init__(self) -> None:
-        self.instruments.require(FEATURES, None, "vendi_score")
-
-    def __repr__(self) -> str:
-        return f"<Diversity of {self.prompt.id}: {counted(len(self.seeds), 'image')}>"
-
-    @cached_property
-    def interval(self) -> Interval | None:
-        """Vendi score with its interval; None with too few images."""
-        return None if self._seen is None else with_unseen(self._seen, self._unlike)
-
-    @cached_property
-    def _seen(self) -> Interval | None:
-        """The interval for the kinds that the images show."""
-        if self.absent:
-            return None
-        return self.remembered(
-            FactKind.VENDI.of(self._digest),
-            lambda: growth_interval(self.features, level=self.level, seed=self.instruments.seed),
-        )
-
-    @cached_property
-    def _unlike(self) -> float:
-        """The number of images that are unlike all others."""
-        return unlike_images(self.features)
-
-    @property
-    def vendi_score(self) -> Measurement:
-        """The score, from 1 to the number of images; lower is worse."""
-        interval, sample_interval = self.interval, self._seen
-
-        def interval_at(level: float) -> Interval:
-            if sample_interval is None:
-                raise ValueError(f"there is no interval: {self.absent}")
-            return with_unseen(vendi_at_level(sample_interval, level), self._unlike)
-
-        return Measurement(
-            metric=INFO["vendi_score"],
-            subject=self.prompt.id,
-            interval=interval,
-            images=len(self.features),
-            evidence=inverted(interval_at, "lower") if interval else None,
-            absent=self.absent,
-            remarks=(f"of {len(self.features)} images, by {self.instruments.encoder}",),
-        )
-
-    @property
-    def absent(self) -> str:
-        """Why there is no interval; "" where there is one."""
-        if len(self.features) >= FEWEST_IMAGES:
-            return ""
-        return f"the Vendi score needs {FEWEST_IMAGES} images, there are {len(self.features)}"
-
-    @property
-    def _digest(self) -> str:
-        how = [self.instruments.seed, self.level]
-        return digest([METHOD, self.encoder_fingerprint, self.checksums, *how])
-
-
-def diversity_of(sample: DetectedPrompt) -> Diversity:
-    """Return the diversity of a sample's images."""
-    return Diversity(
-        sample.prompt, sample.seeds, sample.observations, sample.observed, sample.level
-    )
-
-
 def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
     """Yield the need for features of images, of descriptions, and of images of descriptions."""
     observe = {FEATURES, ATTRIBUTE_IMAGES}.intersection(test.selection.observe)
     if not observe:
         return
     encoders = frozenset({context.encoder})
-    for prompt in test.selection.prompts:
-        yield Need(prompt, context.seeds(prompt, test.images), encoders=encoders)
     for prompt, attribute in test.selection.subjects:
         seeds = context.seeds(prompt, test.images)
         descriptions = opposite_prompts(attribute)

@@ -1,24 +1,21 @@
-"""The report of variety: WALS along attributes (OASIS Fig. 4), and the Vendi score."""
+"""The report of variety: WALS along attributes (OASIS Fig. 4)."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
-from typing import Any, TypeVar
+from typing import Any
 
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.summary import Frame, Summary
 from pytest_t2i.audits.variety.change import APART, RecordedVariety
-from pytest_t2i.audits.variety.measure import Diversity, Variety
+from pytest_t2i.audits.variety.measure import Variety
 from pytest_t2i.data import Interval, ShareInterval, Source
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES
 from pytest_t2i.sections import Bar, BarChart, Block, Note, Paragraph, Section, round_end
 from pytest_t2i.sections.words import several
 from pytest_t2i.verdicts.check import Check
-
-Measured = TypeVar("Measured", Variety, Diversity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,40 +38,28 @@ class VarietyRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class DiversityRecord:
-    """The effective number of different images of a prompt."""
-
-    prompt: str
-    """Id of the prompt."""
-    concept: str
-    encoder: str
-    vendi_score: Interval | None
-    absent: str
-    """Why there is no score; "" where there is one."""
-
-
-@dataclass(frozen=True, slots=True)
 class VarietyPart:
     """The part of run.json that variety writes."""
 
     variety: tuple[VarietyRecord, ...] = ()
     """The variety of each prompt along each attribute."""
-    diversity: tuple[DiversityRecord, ...] = ()
-    """The diversity of each prompt whose features were observed."""
 
 
 def measured(context: AuditContext) -> VarietyPart | None:
     """Return what the tests of a run asked to be observed; None where they asked for nothing."""
-    part = VarietyPart(
-        tuple(map(_variety_record, varieties(context))),
-        tuple(map(_diversity_record, _diversities(context))),
-    )
-    return part if part != VarietyPart() else None
+    records = tuple(map(_variety_record, varieties(context)))
+    return VarietyPart(records) if records else None
 
 
 def varieties(context: AuditContext) -> list[Variety]:
     """Return the variety along every attribute that tests ask for, each once, with most images."""
-    return _widest(((variety.id, variety.descriptions), variety) for variety in _asked(context))
+    widest: dict[tuple[str, str], Variety] = {}
+    for variety in _asked(context):
+        name = variety.id, variety.descriptions
+        candidate = widest.get(name)
+        if candidate is None or len(candidate.seeds) < len(variety.seeds):
+            widest[name] = variety
+    return list(widest.values())
 
 
 def recorded(context: AuditContext) -> dict[str, Any] | None:
@@ -92,20 +77,6 @@ def recorded(context: AuditContext) -> dict[str, Any] | None:
     return records or None
 
 
-def _diversities(context: AuditContext) -> list[Diversity]:
-    return _widest((diversity.prompt.id, diversity) for diversity in _asked_of_prompts(context))
-
-
-def _widest(pairs: Iterable[tuple[object, Measured]]) -> list[Measured]:
-    """Return the member of each name with the most images, in order of appearance."""
-    widest: dict[object, Measured] = {}
-    for name, member in pairs:
-        candidate = widest.get(name)
-        if candidate is None or len(candidate.seeds) < len(member.seeds):
-            widest[name] = member
-    return list(widest.values())
-
-
 def _asked(context: AuditContext) -> Iterator[Variety]:
     for test in context.tests:
         observe = test.selection.observe
@@ -118,20 +89,6 @@ def _asked(context: AuditContext) -> Iterator[Variety]:
                     prompt, seeds, context.observations, context.instruments(test),
                     context.settings.confidence, attribute, direction, center,
                 )  # fmt: skip
-
-
-def _asked_of_prompts(context: AuditContext) -> Iterator[Diversity]:
-    for test in context.tests:
-        selection = test.selection
-        if not {FEATURES, ATTRIBUTE_IMAGES}.intersection(selection.observe):
-            continue
-        concepts = (stereotype.prompt for stereotype in selection.stereotypes)
-        for prompt in dict.fromkeys((*selection.prompts, *concepts)):
-            seeds = context.observations.distinct([prompt], context.seeds(prompt, test.images))
-            yield Diversity(
-                prompt, seeds, context.observations, context.instruments(test),
-                context.settings.confidence,
-            )  # fmt: skip
 
 
 def _variety_record(variety: Variety) -> VarietyRecord:
@@ -148,16 +105,6 @@ def _variety_record(variety: Variety) -> VarietyRecord:
     )
 
 
-def _diversity_record(diversity: Diversity) -> DiversityRecord:
-    return DiversityRecord(
-        diversity.prompt.id,
-        diversity.prompt.concept,
-        diversity.instruments.encoder,
-        diversity.interval,
-        diversity.absent,
-    )
-
-
 REACHES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 """Possible upper ends of a scale of WALS."""
 SOURCES = {
@@ -170,24 +117,14 @@ WALS = (
     "lower is less variety. Whiskers are confidence intervals. Scores compare between equal "
     "numbers of images by one encoder."
 )
-VENDI = (
-    "Vendi score: how many images that have nothing in common would be as diverse, to the encoder, "
-    "as each prompt's are. Lower is more of the same: a low stereotype score may have been bought "
-    "with it. Scores compare between equal numbers of images by one encoder."
-)
 
 
 def sections(part: VarietyPart, run: Any) -> Sequence[Section]:
-    """Return a section for each of both scores, where it was measured."""
-    score_sections = []
-    if part.variety:
-        blocks = (Note(WALS), *_lowest_wals(part), *_charts(part.variety, run.checks_of("wals")))
-        score_sections.append(Section("Variety along an attribute", blocks))
-    if part.diversity:
-        chart = _chart(part.diversity, run.checks_of("vendi_score"))
-        blocks = (Note(VENDI), *_lowest_vendi(part), chart)
-        score_sections.append(Section("How different the images are", blocks))
-    return score_sections
+    """Return the section of the scores, where any was measured."""
+    if not part.variety:
+        return ()
+    blocks = (Note(WALS), *_lowest_wals(part), *_charts(part.variety, run.checks_of("wals")))
+    return (Section("Variety along an attribute", blocks),)
 
 
 def _lowest_wals(part: VarietyPart) -> Iterator[Block]:
@@ -201,17 +138,6 @@ def _lowest_wals(part: VarietyPart) -> Iterator[Block]:
         yield Paragraph(
             f"variety (WALS): lowest {wals} ({least.concept}: {least.attribute}, "
             f"direction from {least.direction}) of {len(pairs)}",
-            "summary",
-        )
-
-
-def _lowest_vendi(part: VarietyPart) -> Iterator[Block]:
-    pairs = [(d.vendi_score, d) for d in part.diversity if d.vendi_score is not None]
-    if pairs:
-        score, least = min(pairs, key=lambda pair: pair[0].estimate)
-        yield Paragraph(
-            f"diversity (Vendi score): lowest {score.estimate:.2f} [{score.low:.2f}, "
-            f"{score.high:.2f}] ({least.concept}) of {len(pairs)}",
             "summary",
         )
 
@@ -238,18 +164,6 @@ def _charts(
         yield BarChart(concept, tuple(bars), 0.0, high, "WALS", note)
 
 
-def _chart(
-    diversities: Sequence[DiversityRecord], checks: Mapping[str, Sequence[Check]]
-) -> BarChart:
-    highs = [diversity.vendi_score.high for diversity in diversities if diversity.vendi_score]
-    bars = tuple(
-        _bar(d.concept, d.vendi_score, d.encoder, d.absent, checks.get(d.prompt, ()))
-        for d in diversities
-    )
-    high = float(math.ceil(max(highs, default=1.0)))
-    return BarChart("Vendi score", bars, 0.0, high, "Vendi score", digits=1)
-
-
 def _bar(
     name: str, interval: Interval | None, encoder: str, absent: str, checks: Sequence[Check]
 ) -> Bar:
@@ -258,17 +172,10 @@ def _bar(
 
 
 def summary(part: VarietyPart) -> Summary:
-    """Return both scores as tables for pandas and CSV."""
+    """Return the scores as a table for pandas and CSV."""
     along = [
         (v.prompt, v.concept, v.attribute, v.direction, v.center, v.encoder, v.wals)
         for v in part.variety
     ]
     columns = ("prompt", "concept", "attribute", "direction", "centred", "encoder", "wals")
-    diversity_rows = [(d.prompt, d.concept, d.encoder, d.vendi_score) for d in part.diversity]
-    of_images = ("prompt", "concept", "encoder", "vendi_score")
-    return Summary(
-        frames={
-            "variety": Frame(columns, along, ("wals",)),
-            "diversity": Frame(of_images, diversity_rows, ("vendi_score",)),
-        }
-    )
+    return Summary(frames={"variety": Frame(columns, along, ("wals",))})

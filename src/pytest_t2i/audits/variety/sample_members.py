@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pytest_t2i.audits.samples import Sample, Samples
-from pytest_t2i.audits.variety.measure import diversity_of, mean_of, variety_of
+from pytest_t2i.audits.variety.measure import mean_of, variety_of
 from pytest_t2i.data import Attribute
 from pytest_t2i.verdicts.measurement import Measurement
 
 
 class PromptVariety(Sample):
-    """How different the images of one prompt are."""
+    """How the images of one prompt vary."""
 
     def wals(
         self,
@@ -26,17 +26,9 @@ class PromptVariety(Sample):
         """
         return variety_of(self, attribute, direction, center=center, rank=rank).wals
 
-    @property
-    def vendi_score(self) -> Measurement:
-        """Effective number of different images, from 1 to their number; lower is worse.
-
-        Raises ConfigurationError where the marker did not ask for ``observe="features"``.
-        """
-        return diversity_of(self).vendi_score
-
 
 class ModelVariety(Samples):
-    """How different the images of several prompts are."""
+    """How the images of several prompts vary."""
 
     def wals(
         self,

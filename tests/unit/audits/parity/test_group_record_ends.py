@@ -18,5 +18,5 @@ def test_images_with_a_label_have_counts():
 
 def test_a_distance_has_the_shares_that_it_is_of():
     with pytest.raises(ValueError, match="shares of the groups"):
-        GroupsRecord("ages", {}, 0.0, 1.0, EVEN)
-    assert GroupsRecord("ages", {}, 0.0, 1.0).distance is None
+        GroupsRecord("ages", {}, EVEN)
+    assert GroupsRecord("ages", {}).distance is None

@@ -1,9 +1,8 @@
-"""Groups of any number get what male and female have: distances, families, a gate, crossings."""
+"""Groups of any number get what male and female have: distances, families, a gate."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from unit.audits.seen import aged, recorded, samples_of
@@ -11,16 +10,11 @@ from unit.audits.seen import aged, recorded, samples_of
 from pytest_t2i import limit
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.audits.parity.groups import INDICES, parity_difference
-from pytest_t2i.audits.parity.record import GroupsRecord, ParityPart
-from pytest_t2i.audits.parity.recording import recorded_groups
-from pytest_t2i.audits.parity.report import groups_frames, groups_section
+from pytest_t2i.audits.parity.groups import parity_difference
 from pytest_t2i.audits.samples import by_concept as by
 from pytest_t2i.audits.samples import concepts
 from pytest_t2i.data import Outcome, Prompt
-from pytest_t2i.errors import ConfigurationError, UnknownNameError
-from pytest_t2i.metrics import INFO
-from pytest_t2i.sections import BarChart
+from pytest_t2i.errors import UnknownNameError
 
 EVEN, SKEWED = "yao" * 8, "y" * 20 + "aoao"
 
@@ -50,21 +44,6 @@ def test_of_men_and_women_it_is_half_the_bias_score():
     )
     sample = made.members[0]
     assert sample.group_distance.estimate == pytest.approx(abs(sample.bias_interval.estimate) / 2)
-
-
-def test_a_family_holds_gaps_and_entropies_together(checks):
-    """One of twenty even prompts lies beyond by chance; together they do not."""
-    unlucky = "y" * 11 + "a" * 7 + "o" * 3
-    made = aged({f"p{k}": "yao" * 7 for k in range(19)} | {"unlucky": unlucky})
-    alone = aged({"unlucky": unlucky}).members[0]
-    last = made.members[-1]
-    assert alone.group_gap.family.evidence(0.0, 0.95)[0].beyond < 1.0
-    for metric in ("group_gap", "group_entropy"):
-        together = getattr(last, metric).family
-        single = getattr(alone, metric).family
-        assert len(together) == 20
-        bound = {"group_gap": 0.1, "group_entropy": 0.99}[metric]
-        assert together.evidence(bound, 0.95)[-1].beyond >= single.evidence(bound, 0.95)[0].beyond
 
 
 def test_undetected_images_may_show_anything(checks):
@@ -178,52 +157,6 @@ def test_a_prompt_without_a_label_is_compared_with_nothing():
     assert whole.absent.startswith("no prompt has an image with a label")
 
 
-# crossed
-
-
-def test_two_attributes_are_crossed():
-    both = aged({"even": EVEN, "skewed": SKEWED}).crossed("gender")
-    assert both.name == "ages \u00d7 gender"
-    assert repr(both) == "<CrossedSamples of ages \u00d7 gender: 2 prompts>"
-    first = both.members[0]
-    assert list(first.groups)[:2] == ["young, male", "young, female"]
-    assert sum(first.groups.values()) == 24
-    shares = both.shares
-    assert sum(share.estimate for share in shares.values()) == pytest.approx(1.0)
-    assert both.group_distance.subject == "model, ages \u00d7 gender"
-    assert both.group_distance.estimate > 0.1
-    assert first.group_distance.estimate == pytest.approx(0.0, abs=0.1)
-    change = both.group_distance.change(recorded({"even": EVEN, "skewed": SKEWED}), None, 0.95)
-    assert change.absent == "a baseline keeps the labels of the deciding detector alone"
-
-
-def test_shares_of_combinations_hold_together():
-    made = aged({f"p{k}": "yao" * 6 + "y" * (k % 3) for k in range(8)})
-    both = made.crossed("gender")
-    wide = both.shares["young, male"]
-    alone = replace(both, level=1 - 0.05).members
-    narrow = [[float(d.label == "young, male") for d in sample.detections] for sample in alone]
-    from pytest_t2i import statistics
-
-    single = statistics.mean_interval(narrow, level=0.95, seed=0, bounds=(0.0, 1.0))
-    assert wide.high - wide.low > single.high - single.low
-    assert wide.level == 0.95
-
-
-def test_an_image_counts_where_both_gave_a_label():
-    both = aged({"some": "ya--"}).crossed("gender")
-    assert both.members[0].undetected.total() == 2
-    assert both.members[0].counts.total() == 2
-
-
-def test_what_cannot_be_crossed_is_told():
-    made = aged({"even": EVEN})
-    with pytest.raises(UnknownNameError, match=r"--t2i-detector ages,gender,race"):
-        made.crossed("race")
-    with pytest.raises(ConfigurationError, match="the same one"):
-        made.crossed("ages")
-
-
 # concepts of an axis
 
 
@@ -235,108 +168,6 @@ def test_shares_of_any_label_are_compared_among_concepts():
     assert gap.remarks[0].startswith("largest share of old: judge 0.833")
     with pytest.raises(UnknownNameError, match=r"label of the detector.*'male'"):
         made.demographic_parity_difference("job")
-
-
-EVEN_COUNTS, SKEWED_COUNTS = "yao" * 16, "y" * 46 + "ao"
-WITHIN = {"group_gap": 0.6, "group_entropy": 0.7, "group_diversity": 0.4}
-"""Limit that even groups keep and skewed ones break."""
-
-
-def compared(measured, bound):
-    if measured.metric.worse == "lower":
-        return measured >= bound
-    return measured <= bound
-
-
-def record_of(made):
-    context = SimpleNamespace(detectors=["ages"], observations=made.members[0].observations)
-    (groups,) = recorded_groups(context, lambda detector: made)
-    return groups
-
-
-def test_every_index_is_tried_here():
-    assert set(WITHIN) == set(INDICES)
-
-
-@pytest.mark.parametrize("name", INDICES)
-def test_an_index_is_judged(checks, name):
-    even, skewed = aged({"even": EVEN_COUNTS, "skewed": SKEWED_COUNTS})
-    assert compared(getattr(even, name), limit(name, WITHIN[name]))
-    assert not compared(getattr(skewed, name), limit(name, WITHIN[name]))
-    assert [check.outcome for check in checks] == [Outcome.PASS, Outcome.FAIL]
-
-
-@pytest.mark.parametrize("name", INDICES)
-def test_an_index_is_held_against_a_baseline(name):
-    assert INFO[name].in_baselines
-
-    def change(now, before, model="model-2"):
-        made = aged({"p": now}, model).members[0]
-        return getattr(made, name).change(recorded({"p": before}), None, 0.95)
-
-    worse = change(SKEWED_COUNTS, EVEN_COUNTS)
-    assert worse.verdict.outcome is Outcome.FAIL
-    assert worse.interval.low > 0.1
-    assert change(EVEN_COUNTS, SKEWED_COUNTS).verdict.outcome is Outcome.PASS
-    assert change(EVEN_COUNTS, EVEN_COUNTS, "model-1").decided_by == "identical pictures"
-    assert change("---", EVEN_COUNTS).interval is None
-
-
-def test_one_image_shows_no_diversity():
-    one = aged({"one": "y--"}).members[0].group_diversity
-    assert one.interval is None
-    assert one.absent == "only 1 of 3 images have a label: 2 no_face"
-
-
-def test_the_error_level_is_shared_against_a_baseline():
-    now = {f"p{k}": EVEN_COUNTS for k in range(20)} | {"moved": "y" * 30 + "a" * 10 + "o" * 8}
-    before = recorded(dict.fromkeys(now, EVEN_COUNTS))
-    alone = aged({"moved": now["moved"]}, "model-2").members[0]
-    together = aged(now, "model-2").members[-1]
-    for name in INDICES:
-        single, shared = (
-            getattr(one, name).change(before, 0.0, 0.95).verdict.p_value
-            for one in (alone, together)
-        )
-        assert shared > single
-
-
-def test_an_index_is_recorded_drawn_and_framed(checks):
-    made = aged({"even": EVEN_COUNTS, "skewed": SKEWED_COUNTS, "none": "---"})
-    for sample in made:
-        compared(sample.group_entropy, limit("group_entropy", 0.01))
-    groups = record_of(made)
-    assert isinstance(groups, GroupsRecord)
-    kept = {prompt.id: prompt.indices for prompt in groups.prompts}
-    assert kept["job-skewed"]["group_entropy"] == made.members[1].group_entropy.interval
-    assert kept["job-none"] == dict.fromkeys(INDICES)
-    charts = [b for b in groups_section(groups, checks).blocks if isinstance(b, BarChart)]
-    (chart,) = (chart for chart in charts if chart.title.startswith("Group entropy"))
-    assert [bar.name for bar in chart.bars] == ["job-skewed", "job-even", "job-none"]
-    frame = groups_frames(ParityPart(groups=(groups,)))["group_indices"]
-    rows = {(row[0], row[2]): row[3] for row in frame.rows}
-    assert rows["job-even", "group_gap"] == made.members[0].group_gap.interval
-    assert len(rows) == 3 * len(INDICES)
-
-
-def test_the_worst_prompt_stands_first_whichever_direction_is_worse(checks):
-    made = aged({"even": EVEN_COUNTS, "skewed": SKEWED_COUNTS})
-    for sample in made:
-        compared(sample.group_gap, limit("group_gap", 0.99))
-    groups = record_of(made)
-    (chart,) = (
-        block
-        for block in groups_section(groups, checks).blocks
-        if isinstance(block, BarChart) and block.title.startswith("Group gap")
-    )
-    assert [bar.name for bar in chart.bars] == ["job-skewed", "job-even"]
-
-
-def test_a_record_with_an_index_that_is_unknown_here_can_be_shown(checks):
-    groups = record_of(aged({"even": EVEN_COUNTS}))
-    checks.append(SimpleNamespace(metric="theirs", subject="job-even"))
-    object.__setattr__(groups.prompts[0], "indices", {"theirs": None})
-    assert groups_section(groups, checks[:-1]).blocks
 
 
 NATIONS = ("Iranian", "Indian")

@@ -16,8 +16,6 @@ from pytest_t2i.audits.parity.record import (
     GroupsRecord,
     ModelScoreRecord,
     ParityPart,
-    SensitivityRecord,
-    VariationRecord,
 )
 from pytest_t2i.data import Bounds, Interval, Outcome
 from pytest_t2i.reporting.html import render_html
@@ -42,15 +40,10 @@ LIMIT = Check(
 )
 PART = ParityPart(
     SCORES,
-    (GroupsRecord("ages", {"old": between(0.25, 0.1, 0.4), "young": between(0.75, 0.6, 0.9)},
-                  0.5, 0.8),),
+    (GroupsRecord("ages", {"old": between(0.25, 0.1, 0.4), "young": between(0.75, 0.6, 0.9)}),),
     (CellsRecord("nationality", "job", (
         CellRecord("a", "Iranian", "chef", between(1.0, 0.84, 1.0)),
         CellRecord("b", "Indian", "cook", None),
-    )),),
-    (SensitivityRecord(0.2, True, (
-        VariationRecord("clip", "corrected estimator", between(0.1, 0.0, 0.15), Outcome.PASS),
-        VariationRecord("other", "corrected estimator", None, Outcome.INCONCLUSIVE),
     )),),
     CorrectionRecord("mine", "clip", 48, 1, 0.75, between(0.6, 0.4, 0.8),
                      30, (CorrectedPrompt("job-nurse", 8, 0.5, between(-0.25, -0.5, 0.1)),)),
@@ -102,12 +95,11 @@ def test_a_score_is_told_where_no_test_judged_it(checks):
 def test_every_part_has_its_line_on_the_terminal():
     told = dict(summary_lines(list(sections(PART, LIMIT).values())))
     assert list(told) == [
-        "fragile: another detector, filter or estimator turns the verdict (table in the report)",
-        "groups by ages: young 0.750, old 0.250 (entropy 0.80, even is 1)",
+        "groups by ages: young 0.750, old 0.250",
         "corrected by 48 labels: model bias score 0.600 [0.400, 0.800] (uncorrected 0.750); "
         "30 more labels would halve the labels' part of the interval",
     ]
-    assert list(told.values()) == [{"yellow": True}, {}, {}]
+    assert list(told.values()) == [{}, {}]
 
 
 def test_after_correction_there_is_one_score_with_the_uncorrected_beside_it():
@@ -148,13 +140,12 @@ def test_the_page_and_markdown_show_every_number(tmp_path):
     page = render_html(run_of(PART, LIMIT), tmp_path)
     words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
     markdown = render_markdown(run_of(PART, LIMIT))
-    for text in ("0.300 to 0.850", "0.370", "100 % [84 %, 100 %]", "no clear image"):
+    for text in ("0.300 to 0.850", "0.370", "100 % [84 %, 100 %]"):
         assert text in words
         assert text in markdown.replace("\\", "")
     for text in (
         "Verdicts of this run use the paper one", "Nationality \u00d7 job", "fair model",
         "<summary>1 prompt</summary>", "\u22120.25 [\u22120.50, +0.10]",
-        'aria-label="PASS"',
     ):  # fmt: skip
         assert text in page or text in words
 

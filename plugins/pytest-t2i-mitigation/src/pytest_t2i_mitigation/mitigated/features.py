@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from pytest_t2i import metrics
 
 from pytest_t2i_mitigation.mitigated.intervals import LeftOut
 
@@ -21,7 +20,29 @@ def unit(features: np.ndarray) -> Rows:
 
 def variety(rows: Rows) -> LeftOut:
     """Return the Vendi score: how many different pictures there are."""
-    return _left_out(metrics.vendi_score, rows)
+    return _left_out(_vendi_score, rows)
+
+
+def _vendi_score(rows: Rows) -> float:
+    """Return the effective number of pictures with nothing in common, from 1 to n_images.
+
+    .. math:: exp(-sum_i l_i log l_i)      (Friedman and Dieng 2023, Def. 3.1, order 1)
+
+    with the eigenvalues l_i of K / n, where K holds the cosines between the features of n pictures.
+
+    >>> _vendi_score(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    2.0
+    >>> _vendi_score(np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]))
+    1.0
+    """
+    if not rows.any(axis=1).all():
+        raise ValueError("features must not hold a row of zeros: it has no direction")
+    # The smaller of the two Gram matrices, which have the same non-zero eigenvalues.
+    gram = rows @ rows.T if len(rows) < rows.shape[1] else rows.T @ rows
+    shares = np.linalg.eigvalsh(gram / len(rows))
+    shares = shares[shares > len(shares) * np.finfo(np.float64).eps]
+    score = float(np.exp(-np.sum(shares * np.log(shares))))
+    return min(max(score, 1.0), float(len(rows)))
 
 
 def distance(first: Rows, second: Rows) -> LeftOut:
