@@ -25,7 +25,6 @@ os.environ.setdefault("DNNL_MAX_CPU_ISA", "AVX512_CORE_FP16")
 # Examples need a module that can be imported; no extra brings the first two (see there).
 OPTIONAL = {
     "facenet_pytorch": "finders/mtcnn.py",
-    "ai_edge_litert": "finders/mediapipe.py",
     "openai": "languages/openai.py",
 }
 collect_ignore = [

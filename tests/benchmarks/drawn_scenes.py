@@ -35,7 +35,7 @@ from pytest_t2i.metrics import (
 )
 from pytest_t2i.settings import Settings
 
-DETECTORS = ("clip", "clip-prob", "clip-prob-seshadri", "clip-uncertain", "clip-enhance")
+DETECTORS = ("clip", "clip-prob", "clip-uncertain", "clip-enhance")
 KINDS = {"one": 0.76, "none": 0.08, "two": 0.08, "behind": 0.08}
 LOW = "low_quality"
 

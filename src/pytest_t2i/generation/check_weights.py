@@ -20,7 +20,6 @@ NEEDS = MappingProxyType(
         "clip": ("clip",),
         "clip-uncertain": ("clip",),
         "clip-prob": ("clip",),
-        "clip-prob-seshadri": ("clip",),
         "clip-enhance": ("mmod", "yolov8n", "clip"),
         "blip-2": ("blip-2",),
         "mivolo": ("mivolo",),

@@ -3,13 +3,9 @@
 A picture counts when a face detector finds a face in it and the softmax probability of the label,
 p = exp(s cos_l) / sum_k exp(s cos_k) with CLIP's own scale s, is at least 0.9.
 
-There are two presets. ``clip-prob`` is Lyu's: any number of faces, "a photo of a male/female".
-``clip-prob-seshadri`` is the original's: exactly one face, at least a tenth of the picture wide and
-high, "a photo of a man/woman". The original finds faces by MediaPipe's full-range model at 0.5.
-MediaPipe's wheel no longer contains its models, so both presets use dlib's HOG detector instead: it
-needs no weights and is fast on a CPU, but finds frontal faces only, so that a profile is
-undetected. The face detector ``mediapipe`` is the original's model; an alias in the catalogue's
-``faces`` can select it.
+This is Lyu's reading: any number of faces, "a photo of a male/female". Faces are found by dlib's
+HOG detector, which needs no weights and is fast on a CPU, but finds frontal faces only, so that a
+profile is undetected. An alias in the catalogue's ``faces`` can select another detector.
 """
 
 from __future__ import annotations
@@ -21,21 +17,18 @@ from typing import TYPE_CHECKING
 from pytest_t2i.adapters.detectors.clip import GENDER, ClipDetector
 from pytest_t2i.adapters.detectors.parts import clip_part, face_part, named, whole
 from pytest_t2i.adapters.detectors.screening import look_for_faces, passed_on, screened
-from pytest_t2i.data import Attribute, Box, Detection, Undetected, digest
+from pytest_t2i.data import Attribute, Detection, Undetected, digest
 from pytest_t2i.protocols import FaceDetector, LoadOptions
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-MAN_WOMAN = {"male": "a photo of a man", "female": "a photo of a woman"}
-"""Label -> prompt (Seshadri et al. 2023)."""
 FACES = "dlib-hog"
 LEAST = 0.9
-SMALLEST = 0.1
 
 
 def load(options: LoadOptions) -> ClipProb:
-    """Load Lyu's preset.
+    """Load the detector.
 
     Args:
         options: ``source`` is a CLIP, as for the detector clip.
@@ -48,13 +41,6 @@ def load(options: LoadOptions) -> ClipProb:
         return ClipProb(face_part(options, FACES), ClipDetector(clip_part(options), GENDER))
 
 
-def load_seshadri(options: LoadOptions) -> ClipProb:
-    """Load the original's preset; arguments and errors are those of ``load``."""
-    with whole("the detector clip-prob-seshadri", "clip,faces"):
-        clip = ClipDetector(clip_part(options), MAN_WOMAN)
-        return ClipProb(face_part(options, FACES), clip, single=True, smallest=SMALLEST)
-
-
 class ClipProb:
     """A detector that keeps confident labels of pictures with a face.
 
@@ -63,17 +49,10 @@ class ClipProb:
     """
 
     def __init__(
-        self,
-        faces: FaceDetector,
-        clip: ClipDetector,
-        *,
-        least: float = LEAST,
-        single: bool = False,
-        smallest: float = 0.0,
+        self, faces: FaceDetector, clip: ClipDetector, *, least: float = LEAST
     ) -> None:
         """Combine the parts."""
-        self.faces, self.clip = faces, clip
-        self._least, self._single, self._smallest = least, single, smallest
+        self.faces, self.clip, self._least = faces, clip, least
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -84,7 +63,7 @@ class ClipProb:
     def fingerprint(self) -> str:
         """Hash of the parts and the thresholds."""
         parts = [self.faces.fingerprint, self.clip.fingerprint]
-        return digest(["clip-prob", *parts, self._least, self._single, self._smallest])
+        return digest(["clip-prob", *parts, self._least])
 
     @property
     def provenance(self) -> Mapping[str, str]:
@@ -93,8 +72,6 @@ class ClipProb:
             **self.clip.provenance,
             **named("face", self.faces),
             "least probability": str(self._least),
-            "several faces": "multiple_people" if self._single else "kept",
-            "least share of a face": str(self._smallest),
         }
 
     def for_attribute(self, attribute: Attribute) -> ClipProb:
@@ -102,9 +79,7 @@ class ClipProb:
 
         OASIS eq. 5 takes the nearer description, however near the other is.
         """
-        clip = self.clip.for_attribute(attribute)
-        how = {"single": self._single, "smallest": self._smallest}
-        return ClipProb(self.faces, clip, least=0.0, **how)  # type: ignore[arg-type]
+        return ClipProb(self.faces, self.clip.for_attribute(attribute), least=0.0)
 
     @property
     def made_for(self) -> str:
@@ -125,28 +100,13 @@ class ClipProb:
 
     def _look(self, pictures: list[Image]) -> list[Detection]:
         faces = self.faces.faces(pictures)
-        dropped = {
-            place: reason
-            for place, (picture, boxes) in enumerate(zip(pictures, faces, strict=True))
-            if (reason := self._dropped(picture, boxes))
-        }
+        no_face = Detection(None, Undetected.NO_FACE, {"faces": 0.0}, "no face")
+        dropped = {place: no_face for place, boxes in enumerate(faces) if not boxes}
         answers = passed_on(pictures, dropped, self.clip.detect)
         return [
             answer if place in dropped else self._sure(answer, len(faces[place]))
             for place, answer in enumerate(answers)
         ]
-
-    def _dropped(self, picture: Image, boxes: Sequence[Box]) -> Detection | None:
-        scores = {"faces": float(len(boxes))}
-        if not boxes:
-            return Detection(None, Undetected.NO_FACE, scores, "no face")
-        if self._single and len(boxes) > 1:
-            return Detection(None, Undetected.MULTIPLE_PEOPLE, scores, f"{len(boxes)} faces")
-        wide, high = boxes[0].width / picture.width, boxes[0].height / picture.height
-        if min(wide, high) < self._smallest:
-            detail = f"the face has {wide:.0%} of the width and {high:.0%} of the height"
-            return Detection(None, Undetected.NO_FACE, scores, detail)
-        return None
 
     def _sure(self, answer: Detection, faces: int) -> Detection:
         scores = {**answer.scores, "faces": float(faces)}

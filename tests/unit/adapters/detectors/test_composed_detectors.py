@@ -97,18 +97,6 @@ def test_prob_leaves_out_what_is_below_nine_tenths():
     assert unsure.for_attribute(TURBAN).detect(numbered(0))[0].label == "absent"
 
 
-def test_prob_as_in_the_original_wants_one_face_of_a_tenth():
-    faces = Finder((FACE, FACE), (Box(0, 0, 0.9, 5),), (Box(0, 0, 1, 1),))
-    encoder = Encoder(male=0.9, female=0.1)
-    detector = ClipProb(faces, gender(encoder), single=True, smallest=0.1)
-    several, narrow, enough = detector.detect(numbered(0, 1, 2))
-    assert several.undetected is Undetected.MULTIPLE_PEOPLE
-    assert narrow.undetected is Undetected.NO_FACE
-    assert narrow.detail == "the face has 9% of the width and 50% of the height"
-    assert enough.label == "male"
-    assert detector.fingerprint != ClipProb(faces, gender(encoder)).fingerprint
-
-
 # clip-uncertain
 
 

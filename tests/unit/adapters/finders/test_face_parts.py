@@ -19,7 +19,6 @@ pytestmark = pytest.mark.slow
 NEEDS = {
     "dlib-hog": "dlib",
     "dlib-cnn": "dlib",
-    "mediapipe": "ai_edge_litert",
     "mmod": "torch",
     "mtcnn": "facenet_pytorch",
     "yunet": "cv2",
