@@ -189,7 +189,7 @@ def _listed(arguments: Sequence[str]) -> Iterator[str]:
             "go with the list"
         )
     money = _price(options.price)
-    pace = rate(None, None, Path(), options.model)
+    pace = rate(None, None, options.model)
     per_prompt, found = _suites_with_images(options.images)
     yield _images_per_prompt(per_prompt, options.images)
     width = max(len(suite.name) for suite in found)

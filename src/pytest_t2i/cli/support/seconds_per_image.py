@@ -26,9 +26,7 @@ class Rate:
         return f"{self.seconds:.2g} s an image ({self.source})"
 
 
-def rate(
-    seconds: float | None, run: Path | None, folder: Path = Path(), model: str | None = None
-) -> Rate | None:
+def rate(seconds: float | None, run: Path | None, model: str | None = None) -> Rate | None:
     """Return the seconds per image: given, of a run.json, or the largest of the store's paces."""
     if seconds is not None:
         return Rate(seconds, "as given")
@@ -39,7 +37,7 @@ def rate(
                 f"{run} made no image (all came from the store): give --seconds-per-image"
             )
         return Rate(work.seconds_per_image or work.seconds / work.made, f"as in {run}")
-    return max(_measured(folder / Settings().store, model), key=lambda it: it.seconds, default=None)
+    return max(_measured(Settings().store, model), key=lambda pace: pace.seconds, default=None)
 
 
 def _measured(folder: Path, model: str | None) -> list[Rate]:
