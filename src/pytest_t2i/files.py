@@ -34,6 +34,7 @@ from pytest_t2i.errors import (
     FileFormatError,
     StoreError,
     mismatch,
+    nearest,
     printable,
     shown,
     some,
@@ -417,14 +418,15 @@ MARKS = (
 
 
 def read_csv(path: Path, needed: Sequence[str], *, remedy: str = "") -> Iterator[CsvRow]:
-    """Yield the rows of a CSV file whose header has at least these columns.
+    """Yield the rows of a CSV file in UTF-8, with commas and a header with these columns.
 
-    The file is read as ``read_table`` reads it. Bytes that are not Unicode are refused, as a guess
-    at their encoding could not be told.
-
-    Raises FileFormatError that names the line.
+    Rows without any text are left out, and so are blanks around cells. Raises FileFormatError that
+    names the line, and of a column that is absent the nearest that is there.
     """
-    yield from read_table(path, needed, remedy=remedy, guess=False).rows
+    records = _records(path, read_text(path, remedy=remedy), ",")
+    line, header = records[0] if records else (1, [])
+    _Headers(path, needed, needed, {}, remedy).check(header, f"line {line}")
+    yield from (_row(path, header, ",", line, cells) for line, cells in records[1:])
 
 
 def read_table(
@@ -434,7 +436,6 @@ def read_table(
     optional: Sequence[str] = (),
     aliases: Mapping[str, Sequence[str]] = MappingProxyType({}),
     remedy: str = "",
-    guess: bool = True,
 ) -> CsvTable:
     """Read a CSV file as spreadsheets and people write it.
 
@@ -447,12 +448,11 @@ def read_table(
         optional: names of further columns that are looked for.
         aliases: other names that a column may have.
         remedy: text appended to messages about the file and its header.
-        guess: whether a file that is not Unicode is read in the encoding of Western spreadsheets.
 
     Raises:
         FileFormatError: a column is absent or ambiguous, or a row is malformed (file, line).
     """
-    text, encoding = read_encoded(path, remedy=remedy, guess=guess)
+    text, encoding = read_encoded(path, remedy=remedy, guess=True)
     first = SEPARATOR_LINE.match(text)
     skipped = 0 if first is None else first[0].count("\n")
     text = text if first is None else text[first.end() :]
@@ -541,7 +541,9 @@ class _Headers:
         listed = ", ".join(columns) or "none"
         for name in self.needed:
             if name not in columns:
-                problem = f"no column {name!r}; there are: {listed}."
+                close = nearest(name, columns)
+                meant = f" Is it {close!r}?" if close else ""
+                problem = f"no column {name!r}; there are: {listed}.{meant}"
                 raise FileFormatError(self.path, problem, where=where, remedy=self.remedy)
         titles = [name for name in columns if name]
         if len(set(titles)) < len(titles):

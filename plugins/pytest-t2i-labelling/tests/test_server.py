@@ -60,7 +60,7 @@ def test_the_guide_says_what_an_unsettled_picture_is_worth(folder):
     for who, word in (("ada", "male"), ("bo", "female")):
         labels.record(folder, Label("a.png", word, who))
     html = TestClient(application(Review(folder)), base_url=HOME).get("/").text
-    assert "stays unsettled is left out of detector evaluations and corrects no run" in html
+    assert "labels correct no run and decide on no detector" in html
     assert "counts as low quality" not in html
 
 

@@ -106,8 +106,7 @@ class Distance(Score[DetectedPrompt]):
         return mean_total_variation_interval(*_tables(tallies), level=level, **how._asdict())
 
     def described_of_model(self, samples: DetectedPrompts, *, corrected: bool) -> dict[str, Any]:
-        if corrected:
-            return {}
+        del corrected  # people's labels correct male and female alone
         tallies = [self.tally(sample) for sample in samples]
         remarks = [f"expected by: {self.reference.source}"]
         if any(tally.n for tally in tallies):

@@ -1,8 +1,8 @@
 """Scores of counted labels: the one engine that measures them, of prompts and of models.
 
 A score says how its values, intervals and p-values follow from the images of each group
-(``Score``). This module does the rest: the family of a test's prompts, what undetected, equal and
-unsettled images may hide, the looks of early stopping, and the mean over prompts.
+(``Score``). This module does the rest: the family of a test's prompts, what undetected and equal
+images may hide, the looks of early stopping, and the mean over prompts.
 """
 
 from __future__ import annotations

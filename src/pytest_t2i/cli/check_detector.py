@@ -82,10 +82,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"folder of pictures with {FILE_NAME}, that file, or a Label Studio export (.json)",
     )  # fmt: skip
     parser.add_argument(
-        "--label", metavar="COLUMN",
-        help=f"column of the label, in a {FILE_NAME} without annotators (default: label)",
-    )  # fmt: skip
-    parser.add_argument(
         "--by", type=value(lambda _, text: Grouping.read(text)), action="append", default=[],
         metavar="COLUMN[=EDGES]",
         help=f"compare errors between the groups of a column of {FILE_NAME}, such as race, or "
@@ -107,9 +103,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--attribute", type=value(_attribute), action="append", default=[],
         metavar="NAME[=WITH|WITHOUT]",
-        help=f"evaluate an attribute, whose column of {FILE_NAME} has its name (or that of "
-        "--label) and says present or absent: one of OASIS Table 1, such as beard, or any other "
-        "by a description with it and one without it; may be repeated",
+        help=f"evaluate an attribute, whose column of {FILE_NAME} has its name and says present or "
+        "absent: one of OASIS Table 1, such as beard, or any other by a description with it and "
+        "one without it; may be repeated",
     )  # fmt: skip
     add_run_options(parser, OPTIONS)
 
@@ -143,7 +139,6 @@ def run(
     detector: str,
     *,
     labels: Path,
-    label: str | None,
     by: Sequence[Grouping],
     attribute: Sequence[Attribute] = (),
     certificate: Path | None,
@@ -160,9 +155,9 @@ def run(
             raise ConfigurationError(
                 f"{option}: expected a {FILE_NAME} with these columns, got {table}"
             )
-    if len(attribute) > 1 and (label or certificate):
+    if len(attribute) > 1 and certificate:
         raise ConfigurationError(
-            f"{'--label' if label else '--certificate'}: expected one --attribute, got "
+            "--certificate: expected one --attribute, got "
             f"{', '.join(each.name for each in attribute)}"
         )
     groups = groups_of(table, _distinct(by)) if by else {}
@@ -172,7 +167,10 @@ def run(
     trials = []
     for each in attribute or (None,):
         ref = DetectorRef(detector, each)
-        trial = _evaluated(ref, components, _labelled_set(table, label, each))
+        labelled = None
+        if each is not None:
+            labelled = labelled_set_of(table, each.name, PRESENCE, SPELLINGS)
+        trial = _evaluated(ref, components, labelled)
         trials.append(trial)
         judge = _judge(components, detector)
         splits = list(_splits(trial, by, groups))
@@ -196,15 +194,6 @@ def run(
         for each, trial in zip(attribute, trials, strict=True):
             say(f"  {each.name:<{width}}  right {_interval(trial.accuracy().interval)}")
     return 0
-
-
-def _labelled_set(
-    table: Path, label: str | None, attribute: Attribute | None
-) -> LabelledSet | None:
-    """Return the labels of a column; None for those of the folder."""
-    if attribute is not None:
-        return labelled_set_of(table, label or attribute.name, PRESENCE, SPELLINGS)
-    return None if label is None else labelled_set_of(table, label)
 
 
 def _distinct(by: Sequence[Grouping]) -> Sequence[Grouping]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_t2i.errors import ConfigurationError, FileFormatError
-from pytest_t2i.files import read_table
+from pytest_t2i.files import of_cell, read_csv
 
 CROSSED = " x "
 """Sign between the names of attributes or groups that are crossed."""
@@ -74,19 +74,15 @@ class Grouping:
         return self.band_of(number)
 
 
-def groups_of(
-    table: Path, groupings: Sequence[Grouping], *, file: str = "file"
-) -> dict[str, dict[str, str]]:
+def groups_of(table: Path, groupings: Sequence[Grouping]) -> dict[str, dict[str, str]]:
     """Return column -> file -> group, by a label table; images with an empty cell are left out."""
     columns = [grouping.column for grouping in groupings]
-    rows = read_table(
-        table, (file, *columns), remedy="Name the columns of the groups with --by."
-    ).rows
+    rows = read_csv(table, ("file", *columns), remedy="Name the columns of the groups with --by.")
     groups: dict[str, dict[str, str]] = {column: {} for column in columns}
     for row in rows:
-        name = row.values[file].strip()
+        name = of_cell(row.values["file"])
         for grouping in groupings:
-            cell = row.values[grouping.column].strip()
+            cell = row.values[grouping.column]
             if not cell:
                 continue
             try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -19,7 +18,6 @@ from pytest_t2i.files import (
     CsvRow,
     exact_cell,
     explain,
-    inside,
     literal,
     of_cell,
     outside,
@@ -114,11 +112,9 @@ FILE_NAME = "labels.csv"
 COLUMNS = tuple(column.name for column in fields(Label))
 NEEDED = ("file", "label", "annotator")
 PICTURES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
-ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
-"""A character as earlier versions wrote it: they escaped what they did not unescape."""
 EXPECTED = (
-    f"Expected {FILE_NAME} with the columns {','.join(NEEDED)} and, where known, "
-    "reason,prompt,model."
+    f"Expected {FILE_NAME} in UTF-8, separated by commas, with the columns {','.join(NEEDED)} "
+    "and, where known, reason,prompt,model."
 )
 
 
@@ -140,7 +136,9 @@ def read_labels(source: str | Path) -> list[Label]:
     # The log is read first: a label that another process moves into the table meanwhile is then
     # read twice and never missed.
     words = list(_read_log(folder))
-    labels = _table(folder / FILE_NAME, vocabulary)
+    path = folder / FILE_NAME
+    # A dangling link raises an error below.
+    labels = read_label_table(path, vocabulary) if os.path.lexists(path) else {}
     for word in words:
         label = _of_log(folder, word, vocabulary)
         if label is None:
@@ -150,10 +148,9 @@ def read_labels(source: str | Path) -> list[Label]:
     return list(labels.values())
 
 
-def _table(path: Path, vocabulary: Vocabulary) -> dict[tuple[str, str], Label]:
+def read_label_table(path: Path, vocabulary: Vocabulary) -> dict[tuple[str, str], Label]:
+    """Return the labels of a table with the columns of labels.csv, by file and annotator."""
     labels: dict[tuple[str, str], Label] = {}
-    if not os.path.lexists(path):  # a dangling link raises an error below
-        return labels
     for row in read_csv(path, NEEDED, remedy=EXPECTED):
         label = _label(path, row, vocabulary)
         first = labels.setdefault(_key(label), label)
@@ -211,7 +208,7 @@ def _check_read_back(
 ) -> None:
     """Raise StoreError where a new table does not hold these labels."""
     try:
-        is_equal, because = _table(draft, vocabulary) == expected, ""
+        is_equal, because = read_label_table(draft, vocabulary) == expected, ""
     except FileFormatError as error:
         is_equal, because = False, f" ({error})"
     if not is_equal:
@@ -312,17 +309,9 @@ def _label(path: Path, row: CsvRow, vocabulary: Vocabulary) -> Label:
     try:
         texts = {name: of_cell(row.values.get(name, "")) for name in COLUMNS}
         vocabulary.check(texts["label"])
-        return Label(**texts | {"file": _present(path.parent, texts["file"])})
+        return Label(**texts)
     except ValueError as error:
         raise FileFormatError(path, f"{error}.", where=row.where) from None
-
-
-def _present(folder: Path, file: str) -> str:
-    """Return a picture's name; where only the name without earlier escapes is there, that one."""
-    if "\\" not in file or inside(folder, file) is not None:
-        return file
-    plain = ESCAPE.sub(lambda match: chr(int(match[1] or match[2] or match[3], 16)), file)
-    return file if plain == file or inside(folder, plain) is None else plain
 
 
 def _of_log(folder: Path, word: Word, vocabulary: Vocabulary) -> Label | None:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 from pytest_t2i.adapters.support.picture_files import picture_in, without_origin
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, FileFormatError, some
-from pytest_t2i.files import checksum, inside, outside, stamp
+from pytest_t2i.files import checksum, inside, of_cell, outside, read_csv, stamp
 from pytest_t2i.labels.consensus import agreed, by_file
 from pytest_t2i.labels.label import ADJUDICATED, UNSETTLED, Label
 from pytest_t2i.labels.labels_csv import EXPECTED, FILE_NAME, read_labels
 from pytest_t2i.labels.vocabulary import Vocabulary, vocabulary_of
-from pytest_t2i.labels.wide_table import read_wide
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -112,18 +111,24 @@ def load_labelled_set(source: str | Path) -> LabelledSet:
 
 
 def labelled_set_of(
-    table: Path,
-    column: str,
-    vocabulary: Vocabulary | None = None,
-    words: Mapping[str, str] | None = None,
+    table: Path, column: str, vocabulary: Vocabulary, spellings: Mapping[str, str]
 ) -> LabelledSet:
-    """Load the images of a table whose column of labels has another name and no annotator.
+    """Load the images of a table by a further column, such as an attribute; "" is no label.
 
-    ``vocabulary`` is that of the folder by default, and ``words`` translate cells into its labels.
-    The errors are those of ``load_labelled_set``.
+    ``spellings`` are other words of the column's cells -> labels of the vocabulary. The errors are
+    those of ``load_labelled_set``.
     """
-    vocabulary = vocabulary or vocabulary_of(table.parent)
-    labels = read_wide(table, (column,), vocabulary, words=words).labels
+    labels = []
+    for row in read_csv(table, ("file", column), remedy=f"--attribute names a column of {table}."):
+        cell = row.values[column]
+        if not cell:
+            continue
+        try:
+            label = Label(of_cell(row.values["file"]), spellings.get(cell, cell), column)
+            vocabulary.check(label.label)
+        except ValueError as error:
+            raise FileFormatError(table, f"{error}.", where=row.where) from None
+        labels.append(label)
     if not labels:
         raise ConfigurationError(f"{table} holds no label in the column {column!r}")
     images = _images(table.parent, table, labels, vocabulary)

@@ -259,13 +259,15 @@ def who_set_limits(record: RunRecord) -> str:
 
 
 NO_LABELS = "none, as nobody has labelled these images"
-TOO_FEW = "given, but too few of this run's images are labelled to correct the scores"
+CORRECT_NONE = (
+    "given, but they correct no score of this run: they are too few, unsettled, or of other groups"
+)
 
 
 def label_status(record: RunRecord) -> str:
     """Return how people's labels corrected the scores of this run, in words."""
     corrected = next((summary.labels for summary in summaries(record) if summary.labels), "")
-    return corrected or (TOO_FEW if record.settings.get("labels") else NO_LABELS)
+    return corrected or (CORRECT_NONE if record.settings.get("labels") else NO_LABELS)
 
 
 def tool_version(record: RunRecord) -> str:

@@ -84,6 +84,7 @@ def test_while_a_label_is_unsettled_no_detector_has_a_verdict_and_the_picture_is
             f"{tmp_path} --review"
         )
     assert trial.accuracy().estimate == 1.0
+    assert trial.accuracy().change(None, None, 0.95).absent == trial.unsettled
     bare = trial_of(labelled(tmp_path, words[:60]), ["male"] * 30 + ["female"] * 30)
     assert judged(bare.accuracy(), 0.9) is Outcome.PASS
     assert "unsettled" not in str(bare.accuracy().remarks)

@@ -51,13 +51,13 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "set").mkdir()
     with (tmp_path / "set/labels.csv").open("w", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(["file", "beard", "hat", "model", "label"])
+        rows.writerow(["file", "beard", "hat", "model", "label", "annotator"])
         for place, probability in enumerate(BEARDS):
             picture = Image.new("RGB", (8, 8), (round(100 * probability), place, 9))
             picture.save(tmp_path / f"set/{place}.png")
             beard = "1" if place < 4 else "-1"
             row = [beard, "present" if place % 2 else "absent", ("sd2", "sd3")[place % 2], "male"]
-            rows.writerow([f"{place}.png", *row])
+            rows.writerow([f"{place}.png", *row, "ann"])
     return tmp_path / "set"
 
 
@@ -89,7 +89,7 @@ def test_equation_5_is_the_share_and_equation_4_the_product(folder, capsys):
 
 
 def test_equation_4_of_a_gender(folder, capsys):
-    _, out, _ = checked(capsys, "--label", "label")
+    _, out, _ = checked(capsys)
     assert "OASIS eq. 4, all 6 images together: P(male) = " in out
 
 
@@ -108,9 +108,9 @@ def test_groups_of_an_attribute_such_as_the_models_of_table_4(folder, capsys):
 
 
 def test_an_attribute_in_the_readers_own_words(folder, capsys):
-    words = "whiskers=a cat with whiskers|a cat"
-    _, out, _ = checked(capsys, "--attribute", words, "--label", "beard")
-    assert "on whiskers on 6 labelled images" in out
+    words = "hat=a cat with a hat|a cat"
+    _, out, _ = checked(capsys, "--attribute", words)
+    assert "on hat on 6 labelled images" in out
 
 
 def test_a_certificate_of_an_attribute(folder, capsys):
@@ -129,12 +129,8 @@ def test_a_certificate_of_an_attribute(folder, capsys):
         (("--attribute", "beard=a Beard | a beard"), "needs two different descriptions"),
         (("--attribute", "moustache"), "moustache"),
         (
-            ("--attribute", "beard", "--label", "model"),
-            "model says 'sd2' of 0.png, expected one of",
-        ),
-        (
-            ("--attribute", "beard", "--attribute", "hat", "--label", "beard"),
-            "--label: expected one --attribute, got beard, hat",
+            ("--attribute", "model=a photo of a model|a photo"),
+            "label must be one of present, absent",
         ),
         (
             ("--attribute", "beard", "--attribute", "hat", "--certificate", "c.json"),
@@ -167,7 +163,7 @@ def test_a_detector_of_fixed_labels_says_so(folder, capsys):
     status, _, err = checked(capsys, "--attribute", "beard", detector=name)
     assert status == 2
     assert "cannot detect the attribute 'beard'" in err
-    status, out, _ = checked(capsys, "--label", "label", detector=name)
+    status, out, _ = checked(capsys, detector=name)
     assert status == 0
     assert "OASIS eq. 4" not in out
 

@@ -100,12 +100,12 @@ def by_age(tmp_path, monkeypatch):
     folder.mkdir()
     with (folder / "labels.csv").open("w", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(["file", "gender", "age", "tone"])
+        rows.writerow(["file", "label", "annotator", "age", "tone"])
         for place in range(80):
             Image.new("RGB", (8, 8), (place, 9, 9)).save(folder / f"{place}.png")
             gender = "male" if place < 40 else "female"
             tone = "" if place == 79 else ("dark", "light")[place % 2]
-            rows.writerow([f"{place}.png", gender, AGES[place % 40 >= 20], tone])
+            rows.writerow([f"{place}.png", gender, "ann", AGES[place % 40 >= 20], tone])
     return folder
 
 
@@ -127,7 +127,7 @@ def weak(options):
 
 
 def checked(capsys, *arguments):
-    words = ["detector", "check", f"{__name__}:weak", "--labels", "set", "--label", "gender"]
+    words = ["detector", "check", f"{__name__}:weak", "--labels", "set"]
     status = main([*words, *arguments])
     return status, capsys.readouterr()
 
@@ -182,8 +182,10 @@ def test_an_error_that_cannot_be_shown_is_said(by_age, capsys):
         (("--by", "height"), "'height'"),
         (("--by", "tone=30"), "expected a number as 'tone' for --by tone=30, got 'dark'"),
         (("--by", "age=30", "--by", "age=60"), "expected each column once, got age, age"),
-        (("--label", "sex"), "'sex'"),
-        (("--label", "age"), "expected one of male, female"),
+        (
+            ("--by", "tonne"),
+            "no column 'tonne'; there are: file, label, annotator, age, tone. Is",
+        ),
     ],
 )
 def test_columns_that_cannot_be_used_are_refused(by_age, capsys, arguments, expected):

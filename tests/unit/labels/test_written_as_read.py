@@ -116,17 +116,6 @@ def test_names_are_in_the_table_as_they_are(tmp_path, name):
         assert [row["file"] for row in csv.DictReader(table)] == [name]
 
 
-def test_tables_in_which_earlier_versions_escaped_names_are_read(tmp_path):
-    for name in ("\u200f\u05e9\u05dc.png", "a\x85b.png", "a\\u200fb.png"):
-        Image.new("RGB", (4, 4)).save(tmp_path / name)
-    names = ["\\u200f\u05e9\u05dc.png", "a\\x85b.png", "a\\u200fb.png"]
-    rows = ["file,label,annotator", *(f"{name},male,ada" for name in names)]
-    (tmp_path / "labels.csv").write_text("\n".join(rows), encoding="utf-8")
-    assert [label.file for label in labels.read_labels(tmp_path)] == [
-        "\u200f\u05e9\u05dc.png", "a\x85b.png", "a\\u200fb.png",
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("broken", ["", "x", "\u200f", '"', "\n"])
 def test_the_log_and_the_table_stay_where_a_label_is_read_back_otherwise(
     tmp_path, monkeypatch, broken

@@ -10,8 +10,8 @@ from pytest_t2i.audits.detector_validation.report import TrialRecord, TrialsPart
 from pytest_t2i.audits.parity.record import CorrectionRecord, ParityPart
 from pytest_t2i.data import Interval
 from pytest_t2i.reporting.run_facts import (
+    CORRECT_NONE,
     NO_LABELS,
-    TOO_FEW,
     commit,
     facts,
     facts_table,
@@ -32,7 +32,7 @@ TRIAL = TrialRecord(
     ("audits", "labels", "told"),
     [
         ({}, None, NO_LABELS),
-        ({}, "labels", TOO_FEW),
+        ({}, "labels", CORRECT_NONE),
         ({"parity": ParityPart((), correction=CORRECTION)}, "labels",
          "corrected by 30 labels of 2 annotators"),
         ({"detector_validation": TrialsPart((TRIAL,))}, "labels",

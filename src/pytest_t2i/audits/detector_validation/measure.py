@@ -331,6 +331,8 @@ class Trial:
         self, metric: str, label: str | None, baseline: Baseline, margin: float | None, level: float
     ) -> Change:
         """Compare a share with the recorded one."""
+        if self.unsettled:
+            return Change.absent_because(INFO[metric], margin or 0.0, self.unsettled)
         recorded = recorded_trial(baseline, self.detector, self.labelled.fingerprint)
         recorded_words = recorded.said
         words = [recorded_words[image.file] for image in self.labelled]
