@@ -50,4 +50,4 @@ def test_names_of_any_characters_pass_through_a_run(project, capsys):
     assert main(["report", "verify", str(project.path / "reports/t2i")]) == 0
     (folder / NAMES[3]).write_bytes(b"another")
     assert main(["report", "verify", str(project.path / "reports/t2i")]) == 1
-    assert "changed: labels: labels/%FF.png" in capsys.readouterr().out
+    assert "changed: ../../labels/%FF.png" in capsys.readouterr().out
