@@ -10,7 +10,7 @@ import statistics
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import msgspec
 
@@ -19,15 +19,7 @@ from pytest_t2i.generation.store import Store
 
 ENOUGH_BATCHES = 3
 """Fewest batches after the first that give a pace."""
-class ModelPace(NamedTuple):
-    """How fast a model makes images."""
-
-    seconds: Annotated[float, msgspec.Meta(gt=0)]
-    """Seconds per image, of all threads together."""
-    first: Annotated[float, msgspec.Meta(ge=0)]
-    """Seconds that the first batch took longer than later batches."""
-
-
+Seconds = Annotated[float, msgspec.Meta(gt=0)]
 @dataclass(slots=True)
 class BatchTimes:
     """Times of the batches of one model in this process.
@@ -36,7 +28,7 @@ class BatchTimes:
     >>> for seconds in (9.0, 2.0, 2.0, 2.0):
     ...     times.add(4, seconds)
     >>> times.pace
-    ModelPace(seconds=0.5, first=7.0)
+    0.5
     """
 
     lanes: int = 1
@@ -49,15 +41,13 @@ class BatchTimes:
         self._of_threads.setdefault(threading.get_ident(), []).append((images, seconds))
 
     @property
-    def pace(self) -> ModelPace | None:
-        """The pace of all lanes together; None with too few batches."""
+    def pace(self) -> float | None:
+        """Seconds per image of all lanes together; None with too few batches."""
         threads = list(self._of_threads.values())
         later = [seconds / images for batches in threads for images, seconds in batches[1:]]
         if len(later) < ENOUGH_BATCHES:
             return None
-        each = statistics.median(later)
-        firsts = [seconds - images * each for (images, seconds), *_ in threads]
-        return ModelPace(each / self.lanes, max(0.0, *firsts))
+        return statistics.median(later) / self.lanes
 
 
 def place_of(device: str, settings: GenerationSettings) -> str:
@@ -76,17 +66,15 @@ def place_of(device: str, settings: GenerationSettings) -> str:
     return ", ".join(parts)
 
 
-def paces(store: Store, fingerprint: str) -> dict[str, ModelPace]:
-    """The paces of a model in the store; {} where there are none that can be read."""
+def paces(store: Store, fingerprint: str) -> dict[str, float]:
+    """Seconds per image of a model by device and settings; {} without any that can be read."""
     try:
-        return msgspec.convert(
-            store.fact(FactKind.PACE.of(fingerprint)) or {}, dict[str, ModelPace]
-        )
+        return msgspec.convert(store.fact(FactKind.PACE.of(fingerprint)) or {}, dict[str, Seconds])
     except msgspec.ValidationError:
         return {}
 
 
-def remember_pace(store: Store, fingerprint: str, measured: Mapping[str, ModelPace]) -> None:
+def remember_pace(store: Store, fingerprint: str, measured: Mapping[str, float]) -> None:
     """Store paces, beside those of other devices and settings."""
     after = {**paces(store, fingerprint), **measured}
-    store.remember(FactKind.PACE.of(fingerprint), msgspec.to_builtins(after))
+    store.remember(FactKind.PACE.of(fingerprint), after)

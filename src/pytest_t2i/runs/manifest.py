@@ -31,7 +31,7 @@ from pytest_t2i.files import (
     user_path,
     write_whole,
 )
-from pytest_t2i.generation.store.row_digests import picture_hashes
+from pytest_t2i.generation.store.read_only import picture_hashes
 from pytest_t2i.generation.store.thumbnails import thumbnail_file, thumbnail_rows
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.session import Session

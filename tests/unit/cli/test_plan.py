@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_t2i.cli.main import main
-from pytest_t2i.generation.batch_times import ModelPace, remember_pace
+from pytest_t2i.generation.batch_times import remember_pace
 from pytest_t2i.generation.store import Store
 from pytest_t2i.runs.record import RunRecord
 
@@ -97,7 +97,7 @@ def test_minutes_are_at_the_slowest_pace_of_the_store(tmp_path, capsys):
     store = Store(tmp_path / ".t2i")
     for name, seconds in (("fast", 0.5), ("slow", 1.5)):
         store.name_model(f"{name} 1", name)
-        remember_pace(store, f"{name} 1", {"cpu": ModelPace(seconds, 0.0)})
+        remember_pace(store, f"{name} 1", {"cpu": seconds})
     store.close()
     assert main(PLAN) == 0
     assert "minutes: at 1.5 s an image (as slow takes on cpu)" in capsys.readouterr().out

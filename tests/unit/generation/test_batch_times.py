@@ -8,7 +8,7 @@ import pytest
 
 from pytest_t2i.data import FactKind, GenerationSettings
 from pytest_t2i.generation.batch_size import BatchSize
-from pytest_t2i.generation.batch_times import BatchTimes, ModelPace, paces, place_of, remember_pace
+from pytest_t2i.generation.batch_times import BatchTimes, paces, place_of, remember_pace
 from pytest_t2i.generation.store import Store
 
 
@@ -27,8 +27,7 @@ def test_the_first_batch_of_each_thread_is_apart():
 
     for _ in range(2):
         in_thread(lane)
-    assert times.pace.seconds == pytest.approx(0.5)
-    assert times.pace.first == pytest.approx(9.0)
+    assert times.pace == pytest.approx(0.5)
 
 
 def test_a_few_batches_give_no_pace():
@@ -37,23 +36,23 @@ def test_a_few_batches_give_no_pace():
         times.add(1, 1.0)
     assert times.pace is None
     times.add(1, 1.0)
-    assert times.pace == ModelPace(1.0, 0.0)
+    assert times.pace == 1.0
 
 
 def test_batches_of_any_size_are_counted():
     size = BatchSize(4)
     for images, seconds in ((4, 9.0), (4, 2.0), (4, 2.0), (2, 1.0)):
         size.made(images, seconds)
-    assert size.times.pace == ModelPace(0.5, 7.0)
+    assert size.times.pace == 0.5
 
 
 def test_paces_of_other_settings_are_kept(tmp_path):
     store = Store(tmp_path)
     few, many = (place_of("cpu", GenerationSettings(steps=steps)) for steps in (4, 50))
-    remember_pace(store, "model", {few: ModelPace(0.5, 1.0)})
-    remember_pace(store, "model", {many: ModelPace(5.0, 1.0)})
-    remember_pace(store, "model", {few: ModelPace(0.25, 1.0)})
-    assert paces(store, "model") == {few: ModelPace(0.25, 1.0), many: ModelPace(5.0, 1.0)}
+    remember_pace(store, "model", {few: 0.5})
+    remember_pace(store, "model", {many: 5.0})
+    remember_pace(store, "model", {few: 0.25})
+    assert paces(store, "model") == {few: 0.25, many: 5.0}
     assert paces(store, "other") == {}
 
 

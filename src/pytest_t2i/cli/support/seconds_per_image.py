@@ -48,10 +48,10 @@ def _measured(folder: Path, model: str | None) -> list[Rate]:
     try:
         prefix = FactKind.MODEL.of("")
         return [
-            Rate(pace.seconds, f"as {name} takes on {place}")
+            Rate(seconds, f"as {name} takes on {place}")
             for fact, name in store.facts(prefix).items()
             if model in (None, name)
-            for place, pace in paces(store, fact.removeprefix(prefix)).items()
+            for place, seconds in paces(store, fact.removeprefix(prefix)).items()
         ]
     finally:
         store.close()

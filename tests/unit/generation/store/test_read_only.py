@@ -7,7 +7,7 @@ from writing import new
 
 from pytest_t2i.files import checksum
 from pytest_t2i.generation.store import Store
-from pytest_t2i.generation.store.row_digests import picture_hashes
+from pytest_t2i.generation.store.read_only import picture_hashes
 
 
 @pytest.fixture
