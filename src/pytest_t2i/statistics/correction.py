@@ -76,7 +76,7 @@ class Stratum:
     """The values of one prompt's images, [n_images] each; people's values are 0 where unknown."""
 
     predicted: inputs.Floats
-    """The detector's values: a sign, or whether the image is of a group."""
+    """The detector's signs: 1 male, -1 female, 0 not clear."""
     labels: inputs.Floats
     """People's values."""
     clear_predicted: inputs.Floats

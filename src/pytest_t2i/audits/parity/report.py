@@ -1,4 +1,4 @@
-"""The report of parity: model bias scores, other choices, groups, crossed axes, people's labels."""
+"""The report of parity: model bias scores, groups, crossed axes, people's labels."""
 
 from __future__ import annotations
 
