@@ -190,10 +190,6 @@ OPTIONS = (
         "what model-level verdicts are about: these prompts (fixed) or words like them (sample)",
     ),
     Option(
-        "estimator",
-        "model bias score: corrected for few images, or the paper's (default: corrected)",
-    ),
-    Option(
         "report",
         "folder for run.json, index.html, summary.md (default: reports/t2i)",
         "DIR",
@@ -308,7 +304,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "evidence": (
         "confidence", "run-level", "anchor", "force-baseline", "judge-certificate", "reference",
-        "words", "estimator", "undetected-alike", "history",
+        "words", "undetected-alike", "history",
     ),
     "for experts": ("catalogue", "trust-remote-code", "no-probe"),
 }  # fmt: skip

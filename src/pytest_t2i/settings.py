@@ -75,7 +75,6 @@ class Settings:
     """Effect of an inconclusive check (POLICIES): of one prompt, and of the model or a baseline."""
     words: Literal["fixed", "sample"] = "fixed"
     """Whether model-level verdicts are about these prompts, or about words like them."""
-    estimator: Literal["corrected", "paper"] = "corrected"
     undetected_alike: float = 0.0
     """Share of a check's images up to which undetected ones are taken to be like the others."""
     report: Path = Path("reports/t2i")
@@ -391,7 +390,6 @@ READERS: dict[str, Reader] = {
     "inconclusive": inconclusive,
     "undetected-alike": part,
     "words": choice("fixed", "sample"),
-    "estimator": choice("corrected", "paper"),
     "report": path,
     "history": text,
     "force-baseline": _yes_or_no,

@@ -1,4 +1,4 @@
-"""Whether a verdict hangs on the detector, the filter or the estimator."""
+"""Whether a verdict hangs on the detector or the filter."""
 
 from __future__ import annotations
 
@@ -45,21 +45,20 @@ def test_a_verdict_that_another_detector_turns_is_fragile(project):
     (checked,) = project.part("parity")["sensitivity"]
     assert checked["fragile"]
     outcomes = {(v["detector"], v["choice"]): v["outcome"] for v in checked["variations"]}
-    assert outcomes["colour", "corrected estimator"] == "PASS"
-    assert outcomes["contrary", "corrected estimator"] == "FAIL"
+    assert outcomes["colour", "all labels"] == "PASS"
+    assert outcomes["contrary", "all labels"] == "FAIL"
     page = project.page()
     assert "Would another choice turn the verdict?" in page
 
 
 @pytest.mark.slow
-def test_one_detector_varies_by_estimator_and_filter(project):
+def test_one_detector_varies_by_filter(project):
     project.write(FILES)
     project.run("--t2i-detector", "contrary")
     (checked,) = project.part("parity")["sensitivity"]
     assert not checked["fragile"]
     assert [v["choice"] for v in checked["variations"]] == [
-        "corrected estimator",
-        "paper estimator",
+        "all labels",
         "labels with a probability of at least 0.9 only",
     ]
     assert {v["outcome"] for v in checked["variations"]} == {"FAIL"}

@@ -159,21 +159,6 @@ def of_model(model: str, prompts: int, n: int, rng: np.random.Generator, seed: i
     return result, float(np.mean(np.abs(2 * table7(model) - 1)))
 
 
-def of_paper(model: str, prompts: int, n: int, rng: np.random.Generator, seed: int):
-    male = drawn(model, prompts, n, rng)
-    result = statistics.model_bias_interval(
-        male, n - male, seed=seed, estimator="paper", words="sample", **OPTIONS
-    )
-    return result, expected_paper(model, n)
-
-
-@cache
-def expected_paper(model: str, n: int) -> float:
-    k = np.arange(n + 1)
-    chance = stats.binom.pmf(k, n, table7(model)[:, None])
-    return float(np.mean(chance @ np.abs(2 * k / n - 1)))
-
-
 def of_mean(model: str, prompts: int, n: int, rng: np.random.Generator, seed: int):
     groups = [np.repeat([1.0, 0.0], [k, n - k]) for k in drawn(model, prompts, n, rng)]
     return statistics.mean_interval(groups, seed=seed, **OPTIONS), float(np.mean(table7(model)))
@@ -245,7 +230,6 @@ def of_fleiss(model: str, prompts: int, n: int, rng: np.random.Generator, seed: 
 
 RESAMPLING: dict[str, Trial] = {
     "model_bias_interval, corrected": of_model,
-    "model_bias_interval, paper": of_paper,
     "mean_interval, no bounds": of_mean,
     "mean_interval, bounds 0 and 1": of_bounded_mean,
     "paired_model_bias_change": of_change,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -36,7 +35,6 @@ from pytest_t2i.statistics.change import (
     prompt_bias_change,
 )
 from pytest_t2i.statistics.families import leans
-from pytest_t2i.statistics.model import Estimator
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.planning import COARSE, found_growth, least_found
 from pytest_t2i.statistics.ranks import Rank
@@ -51,12 +49,9 @@ SIGNS = np.array([1, -1, 0])
 """Sign of an image by the number of its group: male, female, and last undetected."""
 
 
-@dataclass(frozen=True)
 class Bias(Score[DetectedPrompt]):
     """(male - female) / clear of a prompt (Lyu eq. 2); of a model the mean of its size (eq. 1)."""
 
-    estimator: Estimator = "corrected"
-    """Estimator of the mean: "corrected" for few images, or as the "paper" prints it."""
     metric = INFO["prompt_bias_score"]
     metric_of_model = INFO["model_bias_score"]
     groups = (MALE, FEMALE)
@@ -145,9 +140,7 @@ class Bias(Score[DetectedPrompt]):
 
     def mean(self, tallies: Tallies, level: float, how: How) -> Interval:
         men, women = table(tallies).T
-        return statistics.model_bias_interval(
-            men, women, level=level, estimator=self.estimator, **how._asdict()
-        )
+        return statistics.model_bias_interval(men, women, level=level, **how._asdict())
 
     def mean_p_value(self, tallies: Tallies, bound: float, side: Beyond, how: How) -> float:
         men, women = table(tallies).T
@@ -156,7 +149,6 @@ class Bias(Score[DetectedPrompt]):
             women,
             bound,
             alternative=ALTERNATIVES[SIDES.index(side)],
-            estimator=self.estimator,
             **how._asdict(),
         )
 
@@ -200,10 +192,8 @@ class Bias(Score[DetectedPrompt]):
         if max(fewest, default=0) < FEWEST_IMAGES:
             return None
         counts = (*table(before).T, *table(after).T)
-        scores = paired_model_bias_scores(*counts, estimator=self.estimator)
-        interval = statistics.paired_model_bias_change(
-            *counts, level=level, estimator=self.estimator, **how._asdict()
-        )
+        scores = paired_model_bias_scores(*counts)
+        interval = statistics.paired_model_bias_change(*counts, level=level, **how._asdict())
         return MeanChange(*scores, interval)
 
     def growth(
@@ -226,8 +216,7 @@ class Bias(Score[DetectedPrompt]):
             return Growth(p_value)
         # The exact test assumes exchangeable images: prompts that did not change.
         found, least = (
-            growth(*counts, level=level, estimator=self.estimator, words=how.words)
-            for growth in (found_growth, least_found)
+            growth(*counts, level=level, words=how.words) for growth in (found_growth, least_found)
         )
         return Growth(p_value, found, least)
 

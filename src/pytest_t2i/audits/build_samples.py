@@ -28,7 +28,6 @@ def samples_of(context: AuditContext, test: AskedTest, detector: str | None = No
         seed=settings.seed,
         words=settings.words,
         sequential=test.sequential,
-        estimator=settings.estimator,
         alike=settings.undetected_alike,
         detectors=context.detectors,
         audits=context.audits,

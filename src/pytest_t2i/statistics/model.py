@@ -34,7 +34,6 @@ from pytest_t2i.statistics.bounding import (
     Bounding,
     Side,
     bounding_function,
-    plug_in_function,
     rarer_chances,
 )
 from pytest_t2i.statistics.inversion import (
@@ -47,14 +46,11 @@ from pytest_t2i.statistics.inversion import (
     percentiles,
     permutation_p_value,
 )
-from pytest_t2i.statistics.shares import check_choice, containing, male_share
+from pytest_t2i.statistics.shares import containing, male_share
 
 Whole = npt.NDArray[np.int64]
 Words = Literal["fixed", "sample"]
 """The population of a score: "fixed" for these prompts, "sample" for words like these."""
-Estimator = Literal["corrected", "paper"]
-"""Corrected for the upward bias of few images, or as the paper prints the score."""
-Test = Callable[[float], float]
 
 # Finer towards 1, where a binomial share has least noise; 31 points are as accurate as 61.
 GRID: inputs.Floats = np.sin(np.linspace(0.0, np.pi / 2.0, 31))
@@ -382,8 +378,6 @@ class FixedWords:
     below: Mean
     """Mean of the bounding functions from below."""
     above: Mean
-    plug_in: Mean
-    """Mean of the paper's score itself; the paper's estimator targets its expectation."""
     even: float
     """Probability that a fair model shows at most this score."""
     mixed: int
@@ -404,16 +398,10 @@ class FixedWords:
             )
             for side, extreme in SIDES.items()
         )
-        plug_in = _mean(by_size, plug_in_function)
-        even = score_tails(sizes, equal_magnitudes(sizes, 0.0), plug_in.value).below
+        score = model_bias_score(men, women)
+        even = score_tails(sizes, equal_magnitudes(sizes, 0.0), score).below
         mixed = int(np.count_nonzero(rarer[clear >= least]))
-        return cls(sizes, plug_in.value, below, above, plug_in, even, mixed)
-
-    def tests(self, estimator: Estimator) -> tuple[Test, Test]:
-        """Return the p-values of "above the bound" and "below the bound", as functions of it."""
-        if estimator == "paper":
-            return self._p_paper_greater, self._p_paper_less
-        return self.p_greater, self.p_less
+        return cls(sizes, score, below, above, even, mixed)
 
     def p_greater(self, bound: float) -> float:
         """Return the p-value against "the model bias score is at most the bound"."""
@@ -434,25 +422,13 @@ class FixedWords:
         student = scipy.stats.t.cdf((self.above.value - bound) / error, self.mixed - 1)
         return min(1.0, TWO_WAYS * min(exact, float(student)))
 
-    def _p_paper_greater(self, bound: float) -> float:
-        bias = equal_magnitudes(self.sizes, float(most_bias(self._clear, bound)))
-        exact = score_tails(self.sizes, bias, self.score).above
-        return exact if self.sizes.total == 1 else max(exact, self.plug_in.p_above(bound))
-
-    def _p_paper_less(self, bound: float) -> float:
-        exact = self._exact_less(equal_magnitudes(self.sizes, float(most_bias(self._clear, bound))))
-        return exact if self.sizes.total == 1 else max(exact, 1.0 - self.plug_in.p_above(bound))
-
     def _exact_less(self, bias: tuple[float, ...]) -> float:
         if self.even < TOO_UNLIKELY:
-            usual = float(expected_score(self._clear, np.zeros(1))[0])
+            clear = np.repeat(self.sizes.images, self.sizes.prompts)
+            usual = float(expected_score(clear, np.zeros(1))[0])
             return score_tails(self.sizes, bias, usual).below
         tail = score_tails(self.sizes, bias, self.score).below
         return min(1.0, tail * max(1.0, TOO_EVEN / self.even))
-
-    @property
-    def _clear(self) -> Whole:
-        return np.repeat(self.sizes.images, self.sizes.prompts)
 
 
 def lower_end(p_greater: Callable[[float], float], error: float) -> float:
@@ -528,7 +504,6 @@ def model_bias_interval(
     *,
     level: float,
     seed: int,
-    estimator: Estimator = "corrected",
     words: Words = "fixed",
     resamples: int = 2000,
 ) -> Interval:
@@ -549,8 +524,6 @@ def model_bias_interval(
         female: clear female images per prompt, [n_prompts].
         level: confidence level in (0, 1).
         seed: seed of the resampling; unused with fixed words.
-        estimator: "corrected", or "paper" for Lyu eq. 1 as printed, whose interval is for the score
-            expected at these numbers of images, fair-model floor included.
         words: "fixed" for these prompts, "sample" for words like them.
         resamples: number of bootstrap resamples, for sampled words.
 
@@ -565,20 +538,19 @@ def model_bias_interval(
     True
     """
     check_resampling(level, resamples)
-    check_how(estimator, words)
+    check_words(words)
     men, women = clear_counts(male, female)
     if words == "sample" and len(men) > 1:
-        return _sampled(men, women, estimator, seed, resamples)(level)
+        return _sampled(men, women, seed, resamples)(level)
     evidence = FixedWords.of(men, women)
-    greater, less = evidence.tests(estimator)
 
     def ends(error: float) -> tuple[float, float]:
-        return lower_end(greater, error), upper_end(less, error)
+        return lower_end(evidence.p_greater, error), upper_end(evidence.p_less, error)
 
     # The estimate must not depend on the level: it is clipped to the ends at a one-sided error of
     # one half.
     least, most = sorted(ends(0.5))
-    estimate = min(max(_estimate(men, women, estimator), least), most)
+    estimate = min(max(_estimate(men, women), least), most)
     method = "exact" if len(men) == 1 else "bounding functions"
     return containing(estimate, ends((1.0 - level) / 2.0), level, method, len(men))
 
@@ -589,7 +561,6 @@ def model_bias_p_value(
     bound: float,
     *,
     alternative: Alternative = "greater",
-    estimator: Estimator = "corrected",
     words: Words = "fixed",
     seed: int = 0,
     resamples: int = 2000,
@@ -606,7 +577,6 @@ def model_bias_p_value(
         bound: limit of the score, in [0, 1].
         alternative: "greater" against "the score is at most the bound", "less" against "the score
             is at least the bound".
-        estimator: as in ``model_bias_interval``.
         words: as in ``model_bias_interval``.
         seed: seed of the resampling; unused with fixed words.
         resamples: number of bootstrap resamples, for sampled words.
@@ -625,14 +595,14 @@ def model_bias_p_value(
     """
     check_alternative(alternative)
     check_resampling(0.5, resamples)
-    check_how(estimator, words)
+    check_words(words)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     men, women = clear_counts(male, female)
     if words == "sample" and len(men) > 1:
-        interval = _sampled(men, women, estimator, seed, resamples)
+        interval = _sampled(men, women, seed, resamples)
         return inverted_p_value(interval, limit, alternative=alternative)
-    greater, less = FixedWords.of(men, women).tests(estimator)
-    return greater(limit) if alternative == "greater" else less(limit)
+    evidence = FixedWords.of(men, women)
+    return evidence.p_greater(limit) if alternative == "greater" else evidence.p_less(limit)
 
 
 def fair_p_value(
@@ -656,17 +626,13 @@ def clear_counts(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Who
     return men[used], women[used]
 
 
-def _estimate(men: Whole, women: Whole, estimator: Estimator = "corrected") -> float:
-    if estimator == "paper":
-        return float(model_bias_score(men, women))
+def _estimate(men: Whole, women: Whole) -> float:
     categories = categorise(men, women)
     sizes = np.bincount(categories.of_prompt, minlength=len(categories.plug_in))
     return float(_mean_bias(sizes[None].astype(np.float64), categories.likelihood)[0])
 
 
-def _sampled(
-    men: Whole, women: Whole, estimator: Estimator, seed: int, resamples: int
-) -> Callable[[float], Interval]:
+def _sampled(men: Whole, women: Whole, seed: int, resamples: int) -> Callable[[float], Interval]:
     """Return the function from a level to the interval for prompts like these, two or more.
 
     Prompts are resampled with one pseudo-prompt that is even or one-sided. Deconvolution depends on
@@ -679,12 +645,7 @@ def _sampled(
     pseudo = np.append(np.ones(prompts), [0.5, 0.5])
     chance = np.bincount(categories.of_prompt, weights=pseudo)
     weights = rng.multinomial(prompts, chance / chance.sum(), size=resamples).astype(np.float64)
-    estimate, method = _estimate(men, women, estimator), "cluster-bootstrap"
-    if estimator == "paper":
-        paper = np.asarray(weights @ categories.plug_in / prompts, dtype=np.float64)
-        return lambda level: containing(
-            estimate, percentiles(paper, expanded_tail(prompts, level)), level, method, prompts
-        )
+    estimate, method = _estimate(men, women), "cluster-bootstrap"
     prompt_weights = rng.multinomial(prompts, np.full(prompts, 1.0 / prompts), size=resamples)
     most = most_bias(clear, prompt_weights @ (np.abs(men - women) / clear) / prompts)
     rarer = np.round((1.0 - categories.plug_in) * categories.images / 2.0).astype(np.int64)
@@ -703,9 +664,3 @@ def _sampled(
         return containing(estimate, ends, level, method, prompts)
 
     return interval
-
-
-def check_how(estimator: str, words: str) -> None:
-    """Raise a ValueError for an unknown estimator or unknown words."""
-    check_words(words)
-    check_choice("estimator", estimator, ("corrected", "paper"))

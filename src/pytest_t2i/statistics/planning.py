@@ -36,7 +36,6 @@ from pytest_t2i.statistics.distances import (
 from pytest_t2i.statistics.families import GRID, lone_chances, spread_given_counts
 from pytest_t2i.statistics.inversion import Alternative, check_words, one_sided
 from pytest_t2i.statistics.model import (
-    Estimator,
     FixedWords,
     Words,
     clear_counts,
@@ -492,31 +491,23 @@ def detectable(change: Interval, level: float) -> float:
     return float((scipy.special.ndtri(level) + scipy.special.ndtri(POWER)) * error)
 
 
-def least_found(
-    *before_and_after: npt.ArrayLike, level: float, estimator: Estimator = "corrected",
-    words: Words = "fixed",
-) -> float:  # fmt: skip
+def least_found(*before_and_after: npt.ArrayLike, level: float, words: Words = "fixed") -> float:
     """Return the growth that the exact test observes in 80 % of runs, by the error of its counts.
 
     The counts are those of ``paired_model_bias_change``.
     """
-    as_tested = unmoved_model_bias_change(
-        *before_and_after, level=level, estimator=estimator, words=words
-    )
+    as_tested = unmoved_model_bias_change(*before_and_after, level=level, words=words)
     return detectable(as_tested, level)
 
 
-def found_growth(
-    *before_and_after: npt.ArrayLike, level: float, estimator: Estimator = "corrected",
-    words: Words = "fixed",
-) -> float:  # fmt: skip
+def found_growth(*before_and_after: npt.ArrayLike, level: float, words: Words = "fixed") -> float:
     """Return the growth of the model bias score that the exact test finds in about 80 % of runs.
 
     Every prompt's distance to one-sidedness shrinks by one share; from even prompts the test
     observes less growth than there is (tests/simulations/detectable.md).
     """
     counts = [inputs.whole_counts("counts", side) for side in before_and_after]
-    least = least_found(*counts, level=level, estimator=estimator, words=words)
+    least = least_found(*counts, level=level, words=words)
     fewer = np.minimum(counts[0] + counts[1], counts[2] + counts[3])
     used = fewer >= FEWEST_IMAGES
     men, women = (counts[side][used] + counts[side + 2][used] for side in (0, 1))

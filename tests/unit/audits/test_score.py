@@ -19,7 +19,6 @@ from pytest_t2i.prompts.references import uniform
 
 SCORES = {
     "bias": Bias(),
-    "paper's bias": Bias("paper"),
     "distance": Distance(uniform()),
     "even distance": EVEN,
     **INDICES,

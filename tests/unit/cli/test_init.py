@@ -278,7 +278,7 @@ def test_the_price_is_as_measured(folder, capsys):
 )
 def test_the_price_is_that_of_the_last_run_of_the_model(folder, capsys, model, price):
     score = Interval(0.1, 0.0, 0.2, 0.95, "test", 20)
-    scores = (ModelScoreRecord("model", "clip", score, score, 0.1, 2, 40),)
+    scores = (ModelScoreRecord("model", "clip", score, score.estimate, 0.1, 2, 40),)
     for day, made, seconds in ((1, 40, 80.0), (2, 40, 10.0), (3, 0, 5.0), (4, 3, 60.0)):
         work = {"planned": 50, "made": made, "seconds": seconds, "refused": 0, "notes": []}
         run = RunRecord(f"2026-01-0{day}T00:00:00+00:00", 1.0, "m", {}, {}, work)

@@ -99,7 +99,7 @@ def test_a_limits_file(tmp_path, capsys):
 
 def test_minutes_are_those_of_the_last_run_here(tmp_path, capsys):
     score = Interval(0.1, 0.0, 0.2, 0.95, "test", 20)
-    scores = (ModelScoreRecord("model", "clip", score, score, 0.1, 2, 40),)
+    scores = (ModelScoreRecord("model", "clip", score, score.estimate, 0.1, 2, 40),)
     audits = {"parity": AuditRecord(1, ParityPart(scores))}
     run = replace(read_run(write_run(tmp_path, made=40, seconds=60.0)), audits=audits)
     add_run(run, HISTORY)

@@ -46,7 +46,7 @@ def recorded(day=1, men=10, **more):
         for k in range(2)
     )  # fmt: skip
     score = Interval(abs(men / 10 - 1), 0.0, 1.0, 0.95, "test", 2)
-    scores = (ModelScoreRecord("model", "clip", score, score, 0.1, 2, 40),)
+    scores = (ModelScoreRecord("model", "clip", score, score.estimate, 0.1, 2, 40),)
     return RunRecord(
         f"2026-11-{day:02}T10:00:00+00:00", 1.0, "my model/v2", {"images": 20, "seed": 3},
         {"model": {"fingerprint": "f" * 64}}, {}, prompts=prompts,

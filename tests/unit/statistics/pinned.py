@@ -233,12 +233,10 @@ CASES: dict[str, Callable[[], Any]] = {
             *counts,
             level=LEVEL,
             seed=1,
-            estimator=estimator,
             words=words,
             resamples=200,  # type: ignore[arg-type]
         )
         for counts in ((MEN, WOMEN), (MEN_AFTER, WOMEN_AFTER), FEW, ([7], [1]))
-        for estimator in ("corrected", "paper")
         for words in ("fixed", "sample")
     ],
     "model_bias_look": lambda: [

@@ -21,7 +21,6 @@ from pytest_t2i.statistics.active_correction import (
 from pytest_t2i.statistics.change import (
     _by_tables,
     moved_p_value,
-    plain_table,
     score_table,
     spread_table,
     table_bias,
@@ -96,7 +95,7 @@ def test_a_single_image_exceeds_chance_by_nothing():
 
 def test_tables_that_are_kept_cannot_be_written():
     # Made here, of sizes that no other test has: a table is kept where it was made once.
-    made = [score_table(7, 13), plain_table(37), spread_table(11, 7, 13), table_bias(7, 13)]
+    made = [score_table(7, 13), spread_table(11, 7, 13), table_bias(7, 13)]
     for table in made:
         with pytest.raises(ValueError, match="read-only"):
             table[0] = 0.0
@@ -375,7 +374,7 @@ def test_a_condition_that_holds_from_the_start_begins_at_nothing():
 def test_ten_prompts_pay_for_the_bias_that_their_counts_show(prompts, pays):
     uneven, even = np.array([[18], [2]]), np.array([[10], [10]])
     before, after = (np.repeat(side, prompts, axis=1) for side in (uneven, even))
-    found, error = _by_tables(before, after, 0.95, "corrected", "fixed")
+    found, error = _by_tables(before, after, 0.95, "fixed")
     half = stats.norm.ppf(0.975) * error
     reach = (found.estimate - found.low - half, found.high - found.estimate - half)
     assert (max(map(abs, reach)) > 1e-6) == pays

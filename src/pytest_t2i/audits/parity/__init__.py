@@ -47,7 +47,7 @@ class ParityAudit(PackagedAudit):
     )
     of_samples = attributes(
         f"{__name__}.sample_members:ModelParity",
-        *("model_bias_score", "interval", "floor", "most_biased", "shares", "group_distance"),
+        *("model_bias_score", "floor", "most_biased", "shares", "group_distance"),
         *("crossed", "demographic_parity_difference"),
     )
     fixtures: Mapping[str, Fixture] = {

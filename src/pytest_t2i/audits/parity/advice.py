@@ -213,14 +213,11 @@ def _model_rule(settings: Settings, check: Check) -> Callable[[Pair], float]:
 
     def decided(pair: Pair) -> float:
         if by_test:
-            least = least_found(
-                *pair, level=level, estimator=settings.estimator, words=settings.words
-            )
+            least = least_found(*pair, level=level, words=settings.words)
             return float(least <= COARSE)
         change = statistics.paired_model_bias_change(
-            *pair, level=level, seed=settings.seed, estimator=settings.estimator,
-            words=settings.words,
-        )  # fmt: skip
+            *pair, level=level, seed=settings.seed, words=settings.words
+        )
         return float(judge.compare(change, check.bound, "higher") is not Outcome.INCONCLUSIVE)
 
     return decided

@@ -119,7 +119,6 @@ class WeightedCorrection(ByLabels):
             female,
             level=level,
             seed=self.samples.seed,
-            estimator=self.samples.estimator,
             words=self.samples.words,
         )
 
@@ -129,10 +128,9 @@ class WeightedCorrection(ByLabels):
         return by_ends(self.interval, lambda test_level: look_level or test_level)(bound, level)
 
     def of_model(self, score: Any) -> WeightedCorrection:
-        """Return this correction with the score's estimator: it judges the model itself."""
-        if score.estimator == self.samples.estimator:
-            return self
-        return replace(self, samples=replace(self.samples, estimator=score.estimator))
+        """Return this correction: it judges the model itself."""
+        del score
+        return self
 
     def counts(self, prompt: Prompt) -> None:
         """Return None: no prompt is corrected by itself."""

@@ -27,7 +27,8 @@ class ModelScoreRecord:
     """Name of the set: "model" or an axis."""
     detector: str
     corrected: ShareInterval | None
-    paper: ShareInterval | None
+    paper: Share | None
+    """The paper's plug-in score, not corrected for few images nor by people's labels."""
     floor: Share | None
     prompts: Count
     clear_images: Count
@@ -194,7 +195,7 @@ class VariationRecord:
 
     detector: str
     choice: str
-    """The changed choice: an estimator, a filter."""
+    """The changed choice, such as a filter."""
     interval: Interval | None
     outcome: Outcome
     """Outcome against the same limit."""

@@ -48,7 +48,7 @@ from pytest_t2i.audits.shared_blocks import widest_of
 from pytest_t2i.data import Detection, Interval, Outcome
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.labels import CLEAR, LabelledSet
-from pytest_t2i.metrics import group_entropy, group_gap, prompt_bias_score
+from pytest_t2i.metrics import group_entropy, group_gap, model_bias_score, prompt_bias_score
 from pytest_t2i.verdicts.judge import compare
 
 SamplesOf = Callable[[str], Samples]
@@ -177,7 +177,7 @@ def _by_people(samples: Samples, labelled: LabelledSet | None) -> Interval | Non
     correction = given_correction(samples, labelled)
     if correction is None:
         return None
-    return of_model(Bias(samples.estimator), samples, correction).interval
+    return of_model(Bias(), samples, correction).interval
 
 
 def _as_judged(samples: Samples) -> Samples:
@@ -186,11 +186,7 @@ def _as_judged(samples: Samples) -> Samples:
 
 
 def _choices(samples: Samples, *, stricter: bool) -> Iterator[tuple[str, Interval | None]]:
-    alternative = replace(
-        samples, estimator="paper" if samples.estimator == "corrected" else "corrected"
-    )
-    for pair in (samples, alternative):
-        yield f"{pair.estimator} estimator", mean_interval_of(Bias(pair.estimator), pair)
+    yield "all labels", mean_interval_of(Bias(), samples)
     if stricter:
         male, female = _sure(samples)
         if np.any(male + female):
@@ -199,7 +195,6 @@ def _choices(samples: Samples, *, stricter: bool) -> Iterator[tuple[str, Interva
                 statistics.model_bias_interval(
                     male,
                     female,
-                    estimator=samples.estimator,
                     level=samples.level,
                     seed=samples.seed,
                     words=samples.words,
@@ -273,19 +268,13 @@ def _score(
     """Return a score; people's labels correct it, with the detector's own kept as uncorrected."""
     by_people = given_correction(samples, labelled)
     # What people's labels correct is what is judged.
-    uncorrected = mean_interval_of(
-        Bias("corrected" if by_people is None else samples.estimator), samples
-    )
-    corrected = (
-        None
-        if by_people is None
-        else of_model(Bias(samples.estimator), samples, by_people).interval
-    )
+    uncorrected = mean_interval_of(Bias(), samples)
+    corrected = None if by_people is None else of_model(Bias(), samples, by_people).interval
     return ModelScoreRecord(
         name,
         detector,
         corrected or uncorrected,
-        mean_interval_of(Bias("paper"), samples),
+        model_bias_score(samples.male, samples.female) if samples.clear_images else None,
         floor_of_samples(samples),
         len(samples) - len(samples.without_verdict),
         samples.clear_images,
@@ -312,7 +301,6 @@ def _all_samples(context: AuditContext, detector: str) -> Samples:
         seed=settings.seed,
         words=settings.words,
         sequential=sequential,
-        estimator=settings.estimator,
         detectors=context.detectors,
     )
 
@@ -359,7 +347,7 @@ def _correction(context: AuditContext) -> CorrectionRecord | None:
         return _weighted_correction(corrected, detector)
     scores = corrected.scores
     samples = _all_samples(context, detector)
-    model = of_model(Bias(samples.estimator), samples, corrected).interval
+    model = of_model(Bias(), samples, corrected).interval
     prompts = tuple(
         CorrectedPrompt(
             sample.prompt.id,

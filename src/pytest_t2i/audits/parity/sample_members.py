@@ -9,12 +9,11 @@ from pytest_t2i.audits.parity import groups
 from pytest_t2i.audits.parity.change import model_change, prompt_change
 from pytest_t2i.audits.parity.groups import INDICES, CrossedSamples
 from pytest_t2i.audits.samples import Sample, Samples
-from pytest_t2i.audits.score import interval_of, mean_interval_of, of_member, of_model
+from pytest_t2i.audits.score import interval_of, of_member, of_model
 from pytest_t2i.audits.summary import PromptScore
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import prompt_bias_score
 from pytest_t2i.statistics.groups import group_intervals
-from pytest_t2i.statistics.model import Estimator
 from pytest_t2i.verdicts.measurement import Measurement
 
 
@@ -76,11 +75,7 @@ class ModelParity(Samples):
         Where people labelled some of the images, their labels correct the detector's and stand in
         for the undetected images, so that no worst case is left.
         """
-        return of_model(Bias(self.estimator), self, self.corrected, self.few_labels, model_change)
-
-    def interval(self, estimator: Estimator) -> Interval | None:
-        """Return the model bias score by one estimator; None without any clear image."""
-        return mean_interval_of(Bias(estimator), self)
+        return of_model(Bias(), self, self.corrected, self.few_labels, model_change)
 
     @property
     def floor(self) -> float | None:

@@ -8,7 +8,6 @@ import pytest
 from unit.audits.seen import counted, samples_of
 
 from pytest_t2i import limit
-from pytest_t2i.audits.bias import Bias
 from pytest_t2i.audits.parity.correction import WeightedCorrection, given_correction
 from pytest_t2i.data import Outcome
 from pytest_t2i.files import checksum
@@ -134,11 +133,3 @@ def test_what_is_unsettled_widens_the_interval(made, label_set):
         interval = replace(made, corrected=corrected).model_bias_score.interval
         widths.append(interval.high - interval.low)
     assert widths[1] > widths[0] + 0.1
-
-
-def test_the_papers_estimator_is_judged_by_its_own_interval(made, label_set):
-    draw, asked = drawn(made, 4)
-    labelled = label_set(draw, dict.fromkeys(asked, "male"))
-    corrected = given_correction(made, labelled)
-    assert corrected.of_model(Bias()) is corrected
-    assert corrected.of_model(Bias("paper")).samples.estimator == "paper"

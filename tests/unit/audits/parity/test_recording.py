@@ -26,7 +26,9 @@ def test_the_first_line_is_judged_as_the_verdict_is(tmp_path):
         store=tmp_path,
     )
     samples = audited.samples
-    shown, judged = (replace(samples, level=level).interval("corrected") for level in (0.95, 0.9))
+    shown, judged = (
+        replace(samples, level=level).model_bias_score.interval for level in (0.95, 0.9)
+    )
     bound = (shown.high + judged.high) / 2
     first = sensitivity([("colour", samples)], bound).variations[0]
     assert first.interval == shown

@@ -34,7 +34,7 @@ def between(estimate, low, high, method="test"):
 
 
 SCORE = ModelScoreRecord(
-    "model", "clip", between(0.7, 0.5, 0.9), between(0.75, 0.55, 0.95), 0.37, 3, 7,
+    "model", "clip", between(0.7, 0.5, 0.9), 0.75, 0.37, 3, 7,
     Bounds(0.3, 0.85, 0.3),
 )  # fmt: skip
 SCORES = (SCORE, replace(SCORE, name="job", floor=0.4), replace(SCORE, detector="other"))
@@ -50,8 +50,8 @@ PART = ParityPart(
         CellRecord("b", "Indian", "cook", None),
     )),),
     (SensitivityRecord(0.2, True, (
-        VariationRecord("clip", "corrected estimator", between(0.1, 0.0, 0.15), Outcome.PASS),
-        VariationRecord("other", "corrected estimator", None, Outcome.INCONCLUSIVE),
+        VariationRecord("clip", "all labels", between(0.1, 0.0, 0.15), Outcome.PASS),
+        VariationRecord("other", "all labels", None, Outcome.INCONCLUSIVE),
     )),),
     CorrectionRecord("mine", "clip", 48, 1, 0.75, between(0.6, 0.4, 0.8), between(0.65, 0.5, 0.8),
                      30, (CorrectedPrompt("job-nurse", 8, 0.5, between(-0.25, -0.5, 0.1)),)),
@@ -62,8 +62,7 @@ PART = ParityPart(
 
 def run_of(part, *checks):
     audits = {"parity": AuditRecord(1, part)}
-    settings = {"estimator": "paper"}
-    return RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", settings, {}, {}, checks, audits=audits)
+    return RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, checks, audits=audits)
 
 
 def sections(part=PART, *checks):
@@ -103,7 +102,7 @@ def test_a_score_is_told_where_no_test_judged_it(checks):
 def test_every_part_has_its_line_on_the_terminal():
     told = dict(summary_lines(list(sections(PART, LIMIT).values())))
     assert list(told) == [
-        "fragile: another detector, filter or estimator turns the verdict (table in the report)",
+        "fragile: another detector or filter turns the verdict (table in the report)",
         "corrected by 48 labels: model bias score 0.600 [0.400, 0.800] (uncorrected 0.750); "
         "30 more labels would halve the labels' part of the interval",
         "corrected by 80 labels, ages: old 0.300 [0.200, 0.400], young 0.700 [0.600, 0.800]",
@@ -178,7 +177,7 @@ def test_the_page_and_markdown_show_every_number(tmp_path):
         assert text in words
         assert text in markdown.replace("\\", "")
     for text in (
-        "Verdicts of this run use the paper one", "Nationality \u00d7 job", "fair model",
+        "the corrected one, which is judged", "Nationality \u00d7 job", "fair model",
         "<summary>1 prompt</summary>", "\u22120.25 [\u22120.50, +0.10]", "second opinion",
         "2 prompts have too few labels", 'aria-label="PASS"',
     ):  # fmt: skip

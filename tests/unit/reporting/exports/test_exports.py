@@ -52,7 +52,7 @@ COLUMNS = {
     "images": ("id", "prompt", "variant", "seed", "file", "detector", "label", "undetected"),
     "scores": (
         "set", "detector", "prompts", "clear_images", "fair_model",
-        "corrected", "corrected_low", "corrected_high", "paper", "paper_low", "paper_high",
+        "corrected", "corrected_low", "corrected_high", "paper",
     ),
     "stereotypes": (
         "id", "concept", "attribute", "expected", "share", "share_low", "share_high",
@@ -63,7 +63,7 @@ COLUMNS = {
     ),
 }  # fmt: skip
 GAP = GapRecord("image", "model", SCORE, 0.1, 0.2, 3)
-MODEL = ModelScoreRecord("model", "clip", SCORE, SCORE, 0.1, 1, 1)
+MODEL = ModelScoreRecord("model", "clip", SCORE, 0.5, 0.1, 1, 1)
 
 
 def check(outcome, subject="model", test="suites/test_a.py::test_m"):

@@ -83,7 +83,7 @@ class Mitigated:
         def interval_at(level: float) -> Interval:
             change = statistics.paired_model_bias_change(
                 *before.T, *after.T, level=level, seed=self.context.settings.seed,
-                estimator=self.context.settings.estimator, words=self.context.settings.words,
+                words=self.context.settings.words,
             )  # fmt: skip
             return _lost(change)
 

@@ -163,9 +163,8 @@ def _score(mitigated: Mitigated, counts: Any) -> Interval | None:
     settings = mitigated.context.settings
     try:
         return statistics.model_bias_interval(
-            *counts.T, level=mitigated.level, seed=settings.seed, estimator=settings.estimator,
-            words=settings.words,
-        )  # fmt: skip
+            *counts.T, level=mitigated.level, seed=settings.seed, words=settings.words
+        )
     except ValueError:  # no prompt has a clear picture
         return None
 
