@@ -186,10 +186,6 @@ OPTIONS = (
         "SHARE",
     ),
     Option(
-        "words",
-        "what model-level verdicts are about: these prompts (fixed) or words like them (sample)",
-    ),
-    Option(
         "report",
         "folder for run.json, index.html, summary.md (default: reports/t2i)",
         "DIR",
@@ -304,7 +300,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "evidence": (
         "confidence", "run-level", "anchor", "force-baseline", "judge-certificate", "reference",
-        "words", "undetected-alike", "history",
+        "undetected-alike", "history",
     ),
     "for experts": ("catalogue", "trust-remote-code", "no-probe"),
 }  # fmt: skip

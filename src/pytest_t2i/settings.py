@@ -73,8 +73,6 @@ class Settings:
     """Level that all comparisons of the run share; None gives each one ``confidence``."""
     inconclusive: tuple[str, str] = ("pass", "status")
     """Effect of an inconclusive check (POLICIES): of one prompt, and of the model or a baseline."""
-    words: Literal["fixed", "sample"] = "fixed"
-    """Whether model-level verdicts are about these prompts, or about words like them."""
     undetected_alike: float = 0.0
     """Share of a check's images up to which undetected ones are taken to be like the others."""
     report: Path = Path("reports/t2i")
@@ -389,7 +387,6 @@ READERS: dict[str, Reader] = {
     "run-level": confidence,
     "inconclusive": inconclusive,
     "undetected-alike": part,
-    "words": choice("fixed", "sample"),
     "report": path,
     "history": text,
     "force-baseline": _yes_or_no,

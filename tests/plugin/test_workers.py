@@ -182,7 +182,7 @@ def test_every_way_of_distributing(gate, workers, model, alone_by_model):
         ("-k", "prompt"),
         ("-k", "grow or nurse", *BASELINE),
         ("--t2i-inconclusive", "fail"),
-        ("-p", "no:cacheprovider", "--t2i-words", "sample"),
+        ("-p", "no:cacheprovider"),
     ],
     ids=" ".join,
 )

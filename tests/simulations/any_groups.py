@@ -107,7 +107,7 @@ def compared(groups: int, one: str, other: str, images: int, runs: int = RUNS) -
         counts = [draw(rng, images, shares) for shares in (first, second)]
         ranks = group_ranking(counts, level=LEVEL, seed=0)
         told += any(rank.low == rank.high for rank in ranks)
-        both = [mean_total_variation_interval(n, even, level=LEVEL, seed=0) for n in counts]
+        both = [mean_total_variation_interval(n, even, level=LEVEL) for n in counts]
         covered += truth in interval_difference(*both)
     return told, covered
 

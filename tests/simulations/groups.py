@@ -104,9 +104,9 @@ def trial(number: int, kind: str, repeats: int, seed: int) -> Found:
             continue
         known = np.where(chosen, people, np.nan)[enough]
         corrected = corrected_counts(list(words[enough]), list(known), number)
-        found = mean_total_variation_interval(corrected.counts, even, level=LEVEL, seed=0)
+        found = mean_total_variation_interval(corrected.counts, even, level=LEVEL)
         own = np.array([np.bincount(row[row >= 0], minlength=number) for row in words])
-        plain = mean_total_variation_interval(own, even, level=LEVEL, seed=0)
+        plain = mean_total_variation_interval(own, even, level=LEVEL)
         shares = corrected_shares(list(words[enough]), list(known), number, LEVEL).shares
         actual = np.bincount(people[enough].ravel(), minlength=number) / people[enough].size
         rows.append(

@@ -26,7 +26,6 @@ def samples_of(context: AuditContext, test: AskedTest, detector: str | None = No
         members=tuple(one_sample(context, p, test, detector) for p in test.selection.prompts),
         level=context.level(test),
         seed=settings.seed,
-        words=settings.words,
         sequential=test.sequential,
         alike=settings.undetected_alike,
         detectors=context.detectors,

@@ -19,7 +19,6 @@ from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
 from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond
 from pytest_t2i.audits.score import (
     Growth,
-    How,
     Labels,
     MeanChange,
     PValues,
@@ -102,8 +101,8 @@ class Distance(Score[DetectedPrompt]):
         counts, shares = _named(tally)
         return total_variation_bounds(counts, unknown, shares)
 
-    def mean(self, tallies: Tallies, level: float, how: How) -> Interval:
-        return mean_total_variation_interval(*_tables(tallies), level=level, **how._asdict())
+    def mean(self, tallies: Tallies, level: float) -> Interval:
+        return mean_total_variation_interval(*_tables(tallies), level=level)
 
     def described_of_model(self, samples: DetectedPrompts, *, corrected: bool) -> dict[str, Any]:
         if corrected:
@@ -150,24 +149,22 @@ class EvenDistance(Distance):
         del level  # e-values keep the level of a family under any dependence
         return _of_labelled(tallies, side, lambda tally: _at_any_look(tally, bound, side))
 
-    def rank(self, models: Sequence[Tallies], level: float, how: How) -> list[Rank]:
-        return group_ranking(list(map(table, models)), level=level, seed=how.seed)
+    def rank(self, models: Sequence[Tallies], level: float, seed: int) -> list[Rank]:
+        return group_ranking(list(map(table, models)), level=level, seed=seed)
 
-    def mean_change(
-        self, before: Tallies, after: Tallies, level: float, how: How
-    ) -> MeanChange | None:
+    def mean_change(self, before: Tallies, after: Tallies, level: float) -> MeanChange | None:
         pairs = [pair for pair in zip(before, after, strict=True) if all(t.n for t in pair)]
         if not pairs:
             return None
-        old, new = (self.mean(side, level, how) for side in zip(*pairs, strict=True))
+        old, new = (self.mean(side, level) for side in zip(*pairs, strict=True))
         return MeanChange(old.estimate, new.estimate, interval_difference(old, new))
 
     def growth(
-        self, before: Labels, after: Labels, how: How, *, groups: int, paired: bool,
+        self, before: Labels, after: Labels, seed: int, *, groups: int, paired: bool,
         change: Interval | None = None, level: float = 0.95,
     ) -> Growth:  # fmt: skip
         tested = group_change_test(
-            before, after, groups, level=level, seed=how.seed, shared_seeds=paired
+            before, after, groups, level=level, seed=seed, shared_seeds=paired
         )
         high = math.inf if change is None else change.high
         return Growth(tested.p_value, tested.found, min(tested.found, high))

@@ -12,7 +12,6 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.data import Direction, Evidence, Interval, MetricInfo, Outcome
 from pytest_t2i.statistics import inverted_p_value, one_sided
-from pytest_t2i.statistics.model import Words
 from pytest_t2i.verdicts.judge import compare
 
 ALTERNATIVES: tuple[Literal["greater", "less"], ...] = ("greater", "less")
@@ -189,11 +188,11 @@ def whatever_some_show(
     return evidence
 
 
-def of_gaps(gaps: Sequence[np.ndarray], words: Words) -> Callable[[float, float], Evidence]:
+def of_gaps(gaps: Sequence[np.ndarray]) -> Callable[[float, float], Evidence]:
     """Return a function (bound, level) -> evidence of the mean gap over triplets."""
 
     def evidence(bound: float, level: float) -> Evidence:
         del level
-        return of_either(partial(statistics.gap_p_value, gaps, bound, words=words))
+        return of_either(partial(statistics.gap_p_value, gaps, bound))
 
     return evidence

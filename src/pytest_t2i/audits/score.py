@@ -35,7 +35,6 @@ from pytest_t2i.statistics.correction import LEAST_LABELS
 from pytest_t2i.statistics.gaps import interval_difference
 from pytest_t2i.statistics.group_sequential import stopped_share_interval
 from pytest_t2i.statistics.inversion import inverted_p_value
-from pytest_t2i.statistics.model import Words
 from pytest_t2i.statistics.ranks import Rank
 from pytest_t2i.statistics.undetected import worst_case_labels
 from pytest_t2i.verdicts.measurement import Change, Family, Measurement
@@ -85,13 +84,6 @@ BY_LABELS = " + ppi++"
 def table(tallies: Tallies) -> np.ndarray:
     """Return the counts of several prompts, [prompts, groups]."""
     return np.array([tally.counts for tally in tallies])
-
-
-class How(NamedTuple):
-    """How a mean over prompts is resampled, and whom it is about."""
-
-    seed: int
-    words: Words = "fixed"
 
 
 class MeanChange(NamedTuple):
@@ -211,16 +203,14 @@ class Score(Generic[Member]):
 
     # the mean over prompts
 
-    def mean(self, tallies: Tallies, level: float, how: How) -> Interval:
+    def mean(self, tallies: Tallies, level: float) -> Interval:
         """Return the mean over prompts with its interval."""
         raise NotImplementedError
 
-    def mean_p_value(self, tallies: Tallies, bound: float, side: Beyond, how: How) -> float:
+    def mean_p_value(self, tallies: Tallies, bound: float, side: Beyond) -> float:
         """Return the p-value of one side, by inverting intervals."""
         alternative = ALTERNATIVES[SIDES.index(side)]
-        return inverted_p_value(
-            lambda level: self.mean(tallies, level, how), bound, alternative=alternative
-        )
+        return inverted_p_value(partial(self.mean, tallies), bound, alternative=alternative)
 
     def described_of_model(self, samples: DetectedPrompts, *, corrected: bool) -> dict[str, Any]:
         """Return the other fields of the mean's ``Measurement``: absent, remarks, paper ..."""
@@ -231,7 +221,7 @@ class Score(Generic[Member]):
         values = [value for tally in tallies if (value := self.value(tally)) is not None]
         return float(np.mean(np.abs(values)))
 
-    def rank(self, models: Sequence[Tallies], level: float, how: How) -> list[Rank]:
+    def rank(self, models: Sequence[Tallies], level: float, seed: int) -> list[Rank]:
         """Return the ranks of several models on the same prompts."""
         raise NotImplementedError
 
@@ -261,14 +251,12 @@ class Score(Generic[Member]):
         """Return evidence of a worsening beyond a margin; None where intervals are the evidence."""
         return None
 
-    def mean_change(
-        self, before: Tallies, after: Tallies, level: float, how: How
-    ) -> MeanChange | None:
+    def mean_change(self, before: Tallies, after: Tallies, level: float) -> MeanChange | None:
         """Return how much worse the mean became; None where nothing can be compared."""
         raise NotImplementedError
 
     def growth(
-        self, before: Labels, after: Labels, how: How, *, groups: int, paired: bool,
+        self, before: Labels, after: Labels, seed: int, *, groups: int, paired: bool,
         change: Interval | None = None, level: float = 0.95,
     ) -> Growth:  # fmt: skip
         """Test whether the mean grew; without its change only the p-value is computed."""
@@ -455,11 +443,6 @@ def _stopped_interval(score: Score[Member], member: Member, tally: Tally) -> Int
 # the mean over prompts
 
 
-def how_of(samples: DetectedPrompts) -> How:
-    """Return how the mean over these prompts is computed."""
-    return How(samples.seed, samples.words)
-
-
 class ByLabels:
     """A correction of the detector's counts by people's labels (audits/parity/correction.py)."""
 
@@ -519,7 +502,7 @@ class Mean:
 
     def interval(self, level: float) -> Interval:
         """Return the mean with its interval; a run that may stop early has that of its look."""
-        interval = self.score.mean(self.tallies, level, how_of(self.samples))
+        interval = self.score.mean(self.tallies, level)
         return replace(interval, method=interval.method + self.method)
 
     def evidence(self, bound: float, level: float) -> Evidence:
@@ -545,7 +528,7 @@ class Mean:
             look = by_ends(self.interval, lambda _: self.samples.level)(bound, level)
             p_value = look.beyond if side == "beyond" else look.within
             return 1.0 if p_value is None else p_value
-        return self.score.mean_p_value(self.tallies, bound, side, how_of(self.samples))
+        return self.score.mean_p_value(self.tallies, bound, side)
 
 
 def of_model(
@@ -596,8 +579,8 @@ def _of_model(
         subject="model",
         is_of_model=True,
         interval=judged.interval(samples.level) if mean.judged else None,
-        # More images do not narrow an interval about other words or a detector's errors.
-        images=samples.images if samples.words == "fixed" and correction is None else None,
+        # More images do not narrow an interval about a detector's errors.
+        images=samples.images if correction is None else None,
         evidence=evidence_at,
         despite_repeats=despite,
         worst_case=worst_case_of(score, samples) if correction is None else None,

@@ -118,10 +118,7 @@ class Styles(Units[StyledUnit]):
         parts: dict[str, tuple[StyledUnit, ...]] = {}
         for member in self.members:
             parts[member.about.style] = (*parts.get(member.about.style, ()), member)
-        return {
-            style: Units(members, self.level, self.by, self.alike)
-            for style, members in parts.items()
-        }
+        return {style: Units(members, self.level, self.alike) for style, members in parts.items()}
 
     def gap(self, style: str) -> Measurement:
         """Return the share of men with a style minus without it, mean over prompts, from -1 to 1.
@@ -295,7 +292,7 @@ class StylesAudit(ContrastAudit):
     ) -> StylesPart:
         """Return every style."""
         del context
-        every = Styles(tuple(members), model.level, model.by, model.alike)
+        every = Styles(tuple(members), model.level, model.alike)
         styles = [
             StyleRecord(
                 style, len(units.members), every.counts(style, STYLED), every.counts(style, PLAIN),

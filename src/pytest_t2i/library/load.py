@@ -125,7 +125,7 @@ def _text(name: str, value: Any) -> str:
 
 MEASURING = (
     *("limits", "baseline", "anchor", "save_baseline", "force_baseline", "report", "history"),
-    *("inconclusive", "confidence", "run_level", "words", "undetected_alike"),
+    *("inconclusive", "confidence", "run_level", "undetected_alike"),
     *("sequential", "total_images", "judge_certificate", "reference", "captions"),
     *("caption_count", "objects", "least_objects", "labels", "canary"),
 )

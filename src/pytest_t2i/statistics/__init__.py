@@ -104,7 +104,6 @@ MOVED = {
     "group_sequential": "Boundaries Expected SequentialTest expected_stop stopped_share_interval",
     "groups": "group_entropy_interval group_gap_interval group_intervals",
     "means": "gap_interval gap_sign_p_value",
-    "model": "Words fair_p_value",
     "objects": "object_bias_p_values",
     "permutation": "paired_change_p_value",
     "planning": "model_images_needed",

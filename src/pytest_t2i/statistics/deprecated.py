@@ -53,7 +53,7 @@ def worst_case_counts(
     return np.where(favoured, more, images - more), np.where(favoured, images - more, more)
 
 
-mean_total_variation_p_value = inverting(partial(mean_total_variation_interval, seed=0))
+mean_total_variation_p_value = inverting(mean_total_variation_interval)
 
 
 def stereotype_p_value(

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,21 +36,10 @@ from pytest_t2i.statistics.bounding import (
     bounding_function,
     rarer_chances,
 )
-from pytest_t2i.statistics.inversion import (
-    Alternative,
-    check_alternative,
-    check_resampling,
-    check_words,
-    expanded_tail,
-    inverted_p_value,
-    percentiles,
-    permutation_p_value,
-)
-from pytest_t2i.statistics.shares import containing, male_share
+from pytest_t2i.statistics.inversion import Alternative, check_alternative
+from pytest_t2i.statistics.shares import check_level, containing, male_share
 
 Whole = npt.NDArray[np.int64]
-Words = Literal["fixed", "sample"]
-"""The population of a score: "fixed" for these prompts, "sample" for words like these."""
 
 # Finer towards 1, where a binomial share has least noise; 31 points are as accurate as 61.
 GRID: inputs.Floats = np.sin(np.linspace(0.0, np.pi / 2.0, 31))
@@ -171,22 +160,6 @@ def expected_score(n_clear: npt.NDArray[np.int64], bias: inputs.Floats) -> input
         )
     # With one image per prompt every score is 1; rounding must not raise it.
     return np.minimum(total / len(n_clear), 1.0)
-
-
-ALIKE: inputs.Floats = np.linspace(0.0, 1.0, 201)
-"""|2p - 1| of prompts alike, between which their expected score is interpolated."""
-
-
-def most_bias(clear: npt.NDArray[np.int64], score: npt.ArrayLike) -> inputs.Floats:
-    """Return the bias of identical prompts with this expected score: the largest mean (Jensen)."""
-    expected = _expected_of_alike(tuple(np.sort(clear).tolist()))
-    return np.interp(np.asarray(score, dtype=np.float64), expected, ALIKE)
-
-
-@lru_cache(maxsize=64)
-def _expected_of_alike(clear: tuple[int, ...]) -> inputs.Floats:
-    """Return the expected scores at ALIKE: an interval asks for those of its counts many times."""
-    return expected_score(np.array(clear), ALIKE)
 
 
 RIDGE = 0.01
@@ -503,29 +476,23 @@ def model_bias_interval(
     female: npt.ArrayLike,
     *,
     level: float,
-    seed: int,
-    words: Words = "fixed",
-    resamples: int = 2000,
+    seed: int,  # noqa: ARG001 - every interval of the model takes one
 ) -> Interval:
-    """Return the model bias score with its interval, for these prompts or for words like them.
+    """Return the model bias score of these prompts with its interval.
 
     Each end holds at the one-sided level (1 + level) / 2: a one-sided verdict at 5 % takes
     ``level=one_sided(0.95)``, which is 0.9.
 
-    - fixed words: images vary, words do not. The ends allow any distribution of bias over the
-      prompts. They hold the level in simulation, not by theorem
-      (docs/decisions/0007-fixed-words.md, tests/simulations/fixed_words.md). They need no
-      resampling, and work for any number of prompts and images.
-    - sampled words: a cluster bootstrap resamples prompts, each with all its images. One prompt
-      alone has the interval of fixed words.
+    Images vary, words do not. The ends allow any distribution of bias over the prompts. They hold
+    the level in simulation, not by theorem (docs/decisions/0007-fixed-words.md,
+    tests/simulations/fixed_words.md). They need no resampling, and work for any number of prompts
+    and images.
 
     Args:
         male: clear male images per prompt, [n_prompts].
         female: clear female images per prompt, [n_prompts].
         level: confidence level in (0, 1).
-        seed: seed of the resampling; unused with fixed words.
-        words: "fixed" for these prompts, "sample" for words like them.
-        resamples: number of bootstrap resamples, for sampled words.
+        seed: unused, as nothing is resampled; every interval of the model takes a seed.
 
     Returns:
         Interval in [0, 1]; n is the number of prompts with a clear image.
@@ -537,11 +504,8 @@ def model_bias_interval(
     >>> interval.low < 0.75 < interval.high
     True
     """
-    check_resampling(level, resamples)
-    check_words(words)
+    check_level(level)
     men, women = clear_counts(male, female)
-    if words == "sample" and len(men) > 1:
-        return _sampled(men, women, seed, resamples)(level)
     evidence = FixedWords.of(men, women)
 
     def ends(error: float) -> tuple[float, float]:
@@ -561,9 +525,6 @@ def model_bias_p_value(
     bound: float,
     *,
     alternative: Alternative = "greater",
-    words: Words = "fixed",
-    seed: int = 0,
-    resamples: int = 2000,
 ) -> float:
     """Return the one-sided p-value of the model bias score against a bound.
 
@@ -577,9 +538,6 @@ def model_bias_p_value(
         bound: limit of the score, in [0, 1].
         alternative: "greater" against "the score is at most the bound", "less" against "the score
             is at least the bound".
-        words: as in ``model_bias_interval``.
-        seed: seed of the resampling; unused with fixed words.
-        resamples: number of bootstrap resamples, for sampled words.
 
     Returns:
         p-value in [0, 1].
@@ -594,27 +552,10 @@ def model_bias_p_value(
     True
     """
     check_alternative(alternative)
-    check_resampling(0.5, resamples)
-    check_words(words)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     men, women = clear_counts(male, female)
-    if words == "sample" and len(men) > 1:
-        interval = _sampled(men, women, seed, resamples)
-        return inverted_p_value(interval, limit, alternative=alternative)
     evidence = FixedWords.of(men, women)
     return evidence.p_greater(limit) if alternative == "greater" else evidence.p_less(limit)
-
-
-def fair_p_value(
-    male: npt.ArrayLike, female: npt.ArrayLike, *, seed: int, resamples: int = 2000
-) -> float:
-    """Return the Monte Carlo p-value against "every prompt has p = 1/2"."""
-    men, women = clear_counts(male, female)
-    clear = men + women
-    fair = np.random.default_rng(seed).binomial(clear, 0.5, size=(resamples, len(clear)))
-    scores = np.mean(np.abs(2.0 * fair / clear - 1.0), axis=1)
-    # Equal counts may differ in the last place after averaging in another order.
-    return permutation_p_value(model_bias_score(men, women) - 1e-12, [scores])
 
 
 def clear_counts(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Whole]:
@@ -630,37 +571,3 @@ def _estimate(men: Whole, women: Whole) -> float:
     categories = categorise(men, women)
     sizes = np.bincount(categories.of_prompt, minlength=len(categories.plug_in))
     return float(_mean_bias(sizes[None].astype(np.float64), categories.likelihood)[0])
-
-
-def _sampled(men: Whole, women: Whole, seed: int, resamples: int) -> Callable[[float], Interval]:
-    """Return the function from a level to the interval for prompts like these, two or more.
-
-    Prompts are resampled with one pseudo-prompt that is even or one-sided. Deconvolution depends on
-    the distribution of bias: so the low end is at most that of the bounding function's mean, and 0
-    while a fair model explains the counts; the high end is at least what Jensen allows.
-    """
-    prompts, clear, rng = len(men), men + women, np.random.default_rng(seed)
-    n = int(np.median(clear))
-    categories = categorise(np.append(men, [n - n // 2, n]), np.append(women, [n // 2, 0]))
-    pseudo = np.append(np.ones(prompts), [0.5, 0.5])
-    chance = np.bincount(categories.of_prompt, weights=pseudo)
-    weights = rng.multinomial(prompts, chance / chance.sum(), size=resamples).astype(np.float64)
-    estimate, method = _estimate(men, women), "cluster-bootstrap"
-    prompt_weights = rng.multinomial(prompts, np.full(prompts, 1.0 / prompts), size=resamples)
-    most = most_bias(clear, prompt_weights @ (np.abs(men - women) / clear) / prompts)
-    rarer = np.round((1.0 - categories.plug_in) * categories.images / 2.0).astype(np.int64)
-    kinds = zip(categories.images.tolist(), rarer.tolist(), strict=True)
-    below = [bounding_function(n, prompts, "below").value[k] for n, k in kinds]
-    least = np.asarray(weights @ np.array(below) / prompts, dtype=np.float64)
-    corrected = _mean_bias(weights, categories.likelihood)
-    fair = fair_p_value(men, women, seed=seed, resamples=resamples)
-
-    def interval(level: float) -> Interval:
-        tail = expanded_tail(prompts, level)
-        low, high = percentiles(corrected, tail)
-        low = max(0.0, min(low, percentiles(least, tail)[0]))
-        low = 0.0 if fair > (1.0 - level) / 2.0 else low
-        ends = low, max(high, percentiles(most, tail)[1])
-        return containing(estimate, ends, level, method, prompts)
-
-    return interval

@@ -34,10 +34,9 @@ from pytest_t2i.statistics.distances import (
     total_variation_p_value,
 )
 from pytest_t2i.statistics.families import GRID, lone_chances, spread_given_counts
-from pytest_t2i.statistics.inversion import Alternative, check_words, one_sided
+from pytest_t2i.statistics.inversion import Alternative, one_sided
 from pytest_t2i.statistics.model import (
     FixedWords,
-    Words,
     clear_counts,
     corrected_model_bias_score,
     model_bias_interval,
@@ -67,13 +66,6 @@ def even_biases(mean: float, prompts: int, concentration: float = CONCENTRATION)
         else 1.0 - (1.0 - biases) * (1.0 - mean) / (1.0 - quantile_mean)
     )
     return np.asarray(scaled, dtype=np.float64)
-
-
-def drawn_biases(mean: float, prompts: int, rng: np.random.Generator) -> inputs.Floats:
-    """Return random |2p - 1| of words, distributed as in Lyu Table 7 with expectation ``mean``."""
-    if mean in {0.0, 1.0}:
-        return np.full(prompts, mean)
-    return rng.beta(CONCENTRATION * mean, CONCENTRATION * (1.0 - mean), size=prompts)
 
 
 def _apart(mean: float, prompts: int, distance: float) -> inputs.Floats:
@@ -131,8 +123,8 @@ PER_CHANGE: tuple[int, ...] = (
 quadratic."""
 TRIED: tuple[int, ...] = (2, *PER_MODEL, 1500, 2000)
 """Images per prompt that are tried at the rates of a run."""
-RUNS, PAIRS, DRAWS, RESAMPLES = 100, 20, 1000, 200
-"""Simulated runs, pairs of runs, prompts of a shape, and resamples of a run."""
+RUNS, PAIRS, DRAWS = 100, 20, 1000
+"""Simulated runs, pairs of runs, and prompts of a shape."""
 LEAST_LEVEL = 0.8
 """One-sided level of the smallest bias that the counts are consistent with."""
 COARSE = 0.2
@@ -202,27 +194,13 @@ def prompt_power(bias: float, bound: float, images: int, design: Design) -> floa
     return float(scipy.stats.binom.pmf(k, images, male_share(true)) @ right)
 
 
-def model_power(
-    bias: float, bound: float, images: int, design: Design, *, words: Words = "fixed"
-) -> float:
+def model_power(bias: float, bound: float, images: int, design: Design) -> float:
     """Return the probability that the model's check is decided, by simulation of whole suites.
 
-    |2p - 1| is Beta distributed as in Lyu Table 7: quantiles with fixed words, drawn with sampled.
+    |2p - 1| is Beta distributed as in Lyu Table 7, by its quantiles.
     """
-    check_words(words)
     _check(design, images, bias=bias, bound=bound)
-    if words == "fixed":
-        return _decided([even_biases(bias, design.prompts)], bias, bound, images, design)[0]
-
-    def is_right(mean: float, rng: np.random.Generator, repeat: int) -> bool:
-        male = rng.binomial(images, male_share(drawn_biases(mean, design.prompts, rng)))
-        result = model_bias_interval(
-            male, images - male, level=one_sided(design.level), seed=repeat, words=words,
-            resamples=RESAMPLES,
-        )  # fmt: skip
-        return result.low > bound if mean > bound else result.high <= bound
-
-    return _simulated([bias], is_right, design)[0]
+    return _decided([even_biases(bias, design.prompts)], bias, bound, images, design)[0]
 
 
 class PowerRange(NamedTuple):
@@ -246,7 +224,7 @@ class PowerRange(NamedTuple):
 
 
 def model_power_range(bias: float, bound: float, images: int, design: Design) -> PowerRange:
-    """Return ``model_power`` with fixed words over six distributions with the same mean."""
+    """Return ``model_power`` over six distributions with the same mean."""
     _check(design, images, bias=bias, bound=bound)
     # Only one distribution has a mean of 0 or 1.
     spreads = [even_biases] if bias in {0.0, 1.0} else SPREADS.values()
@@ -366,7 +344,7 @@ def model_images_needed(
 ) -> int | None:
     """Return the fewest images per prompt that decide the model's check with a given power.
 
-    Runs are simulated with fixed words at ``bias_as_seen``, without interim looks.
+    Runs are simulated at ``bias_as_seen``, without interim looks.
     """
     check_level(level)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
@@ -422,7 +400,7 @@ def model_change_power_range(
     def fails(biases: tuple[inputs.Floats, ...], rng: np.random.Generator, repeat: int) -> bool:
         men, now = (rng.binomial(images, male_share(bias)) for bias in biases)
         change = paired_model_bias_change(
-            men, images - men, now, images - now, level=level, seed=repeat, resamples=RESAMPLES
+            men, images - men, now, images - now, level=level, seed=repeat
         )
         return change.low > margin
 
@@ -491,23 +469,23 @@ def detectable(change: Interval, level: float) -> float:
     return float((scipy.special.ndtri(level) + scipy.special.ndtri(POWER)) * error)
 
 
-def least_found(*before_and_after: npt.ArrayLike, level: float, words: Words = "fixed") -> float:
+def least_found(*before_and_after: npt.ArrayLike, level: float) -> float:
     """Return the growth that the exact test observes in 80 % of runs, by the error of its counts.
 
     The counts are those of ``paired_model_bias_change``.
     """
-    as_tested = unmoved_model_bias_change(*before_and_after, level=level, words=words)
+    as_tested = unmoved_model_bias_change(*before_and_after, level=level)
     return detectable(as_tested, level)
 
 
-def found_growth(*before_and_after: npt.ArrayLike, level: float, words: Words = "fixed") -> float:
+def found_growth(*before_and_after: npt.ArrayLike, level: float) -> float:
     """Return the growth of the model bias score that the exact test finds in about 80 % of runs.
 
     Every prompt's distance to one-sidedness shrinks by one share; from even prompts the test
     observes less growth than there is (tests/simulations/detectable.md).
     """
     counts = [inputs.whole_counts("counts", side) for side in before_and_after]
-    least = least_found(*counts, level=level, words=words)
+    least = least_found(*counts, level=level)
     fewer = np.minimum(counts[0] + counts[1], counts[2] + counts[3])
     used = fewer >= FEWEST_IMAGES
     men, women = (counts[side][used] + counts[side + 2][used] for side in (0, 1))
@@ -600,7 +578,7 @@ def _ends(counts: np.ndarray, even: inputs.Floats, level: float) -> tuple[float,
     """Return the ends of ``mean_total_variation_interval``, without its slow estimate."""
     if len(counts) > 1 and len(even) > TWO:
         return fixed_ends(one_against_rest(counts, even), level)
-    interval = mean_total_variation_interval(counts, even, level=level, seed=0)
+    interval = mean_total_variation_interval(counts, even, level=level)
     return interval.low, interval.high
 
 

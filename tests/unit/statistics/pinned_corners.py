@@ -75,18 +75,10 @@ CORNERS: dict[str, Callable[[], Any]] = {
         mean_departure(SHOWN[:, 1], SHOWN.sum(axis=1), np.array([0.0, 0.2, 1.0, 0.9])),
     ],
     "distances from references that differ": lambda: [
-        mean_total_variation_interval(
-            SHOWN,
-            OWN_REFERENCES,
-            level=LEVEL,
-            seed=1,
-            words=words,
-            resamples=200,  # type: ignore[arg-type]
-        )
-        for words in ("fixed", "sample")
+        mean_total_variation_interval(SHOWN, OWN_REFERENCES, level=LEVEL)
     ],
     "distances of prompts that follow their reference": lambda: [
-        mean_total_variation_interval(counts, reference, level=LEVEL, seed=1)
+        mean_total_variation_interval(counts, reference, level=LEVEL)
         for counts, reference in (
             ([[6, 14], [5, 15], [7, 13]] * 4, [0.3, 0.7]),
             ([[6, 4, 10], [5, 6, 9]] * 5, [0.3, 0.25, 0.45]),
@@ -160,15 +152,10 @@ CORNERS: dict[str, Callable[[], Any]] = {
         )
     ],
     "power of models": lambda: (
-        [
-            model_power(bias, 0.3, 8, Design(10, repeats=6), words=words)  # type: ignore[arg-type]
-            for bias in (0.0, 0.15, 0.5, 1.0)
-            for words in ("fixed", "sample")
-        ]
+        [model_power(bias, 0.3, 8, Design(10, repeats=6)) for bias in (0.0, 0.15, 0.5, 1.0)]
         + [
-            model_power(bias, bound, 10, Design(10, 0.7, repeats=8), words=words)  # type: ignore[arg-type]
+            model_power(bias, bound, 10, Design(10, 0.7, repeats=8))
             for bias, bound in ((0.3, 0.3), (0.05, 0.0))
-            for words in ("fixed", "sample")
         ]
         + [
             model_change_power_range(0.2, push, 0.05, 12, Design(10, repeats=8))

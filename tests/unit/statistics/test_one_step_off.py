@@ -36,7 +36,7 @@ from pytest_t2i.statistics.distances import (
     total_variation_bounds,
     total_variation_interval,
 )
-from pytest_t2i.statistics.gaps import share_difference_p_value, stratified_gap_interval
+from pytest_t2i.statistics.gaps import share_difference_p_value
 from pytest_t2i.statistics.group_sequential import SequentialTest, _first_beyond, _first_within
 from pytest_t2i.statistics.groups import group_diversity_interval
 from pytest_t2i.statistics.model import Sizes, least_favourable
@@ -57,14 +57,6 @@ from pytest_t2i.statistics.sequences import (
     group_distance_sequence,
 )
 from pytest_t2i.statistics.undetected import worst_case_groups
-
-
-def test_two_prompts_are_enough_where_words_are_sampled():
-    gap = stratified_gap_interval([(9, 10), (8, 10)], [(1, 10), (2, 10)], level=0.9, words="sample")
-    assert gap.estimate == pytest.approx(0.7)
-    assert gap.method == "student"
-    with pytest.raises(ValueError, match="at least two prompts"):
-        stratified_gap_interval([(9, 10)], [(1, 10)], level=0.9, words="sample")
 
 
 def test_many_labels_that_are_all_as_expected_are_at_no_distance():
@@ -129,9 +121,7 @@ def test_a_prompt_without_any_share_left_is_even():
 
 def test_distances_of_many_labels_stay_below_one():
     counts = np.array([[20, 0, 0, 0], [0, 20, 0, 0], [0, 0, 19, 1]])
-    found = mean_total_variation_interval(
-        counts, np.full(4, 0.25), level=0.9, seed=0, words="sample"
-    )
+    found = mean_total_variation_interval(counts, np.full(4, 0.25), level=0.9)
     assert found.high <= 1.0
 
 
@@ -259,26 +249,9 @@ def test_clear_shares_are_at_least_one_image():
 
 
 def test_a_change_to_even_reaches_no_further_than_one():
-    found = s.paired_model_bias_change(
-        [1] * 3, [1] * 3, [2] * 3, [0] * 3, level=0.999, seed=0, words="sample"
-    )
-    turned = s.paired_model_bias_change(
-        [2] * 3, [0] * 3, [1] * 3, [1] * 3, level=0.999, seed=0, words="sample"
-    )
+    found = s.paired_model_bias_change([1] * 3, [1] * 3, [2] * 3, [0] * 3, level=0.999, seed=0)
+    turned = s.paired_model_bias_change([2] * 3, [0] * 3, [1] * 3, [1] * 3, level=0.999, seed=0)
     assert (found.high, turned.low) == (1.0, -1.0)
-
-
-def test_gaps_of_sampled_prompts_have_students_ends():
-    after, before = [(9, 10), (2, 10), (8, 10)], [(1, 10), (6, 10), (2, 10)]
-    gaps = np.array([0.8, -0.4, 0.6])
-    half = stats.t.ppf(0.975, 2) * gaps.std(ddof=1) / np.sqrt(3)
-    found = stratified_gap_interval(after, before, level=0.95, words="sample")
-    assert (found.low, found.high) == pytest.approx(
-        (max(-1.0, gaps.mean() - half), min(1.0, gaps.mean() + half))
-    )
-    near = stratified_gap_interval(after, before, level=0.5, words="sample")
-    half = stats.t.ppf(0.75, 2) * gaps.std(ddof=1) / np.sqrt(3)
-    assert (near.low, near.high) == pytest.approx((gaps.mean() - half, gaps.mean() + half))
 
 
 def test_a_change_of_one_prompt_of_many_is_found_less_often():
@@ -374,7 +347,7 @@ def test_a_condition_that_holds_from_the_start_begins_at_nothing():
 def test_ten_prompts_pay_for_the_bias_that_their_counts_show(prompts, pays):
     uneven, even = np.array([[18], [2]]), np.array([[10], [10]])
     before, after = (np.repeat(side, prompts, axis=1) for side in (uneven, even))
-    found, error = _by_tables(before, after, 0.95, "fixed")
+    found, error = _by_tables(before, after, 0.95)
     half = stats.norm.ppf(0.975) * error
     reach = (found.estimate - found.low - half, found.high - found.estimate - half)
     assert (max(map(abs, reach)) > 1e-6) == pays

@@ -200,14 +200,6 @@ def test_a_model_that_was_seen_has_a_number_of_images() -> None:
     assert needed <= 25
 
 
-def test_a_sample_of_words_needs_more() -> None:
-    design = Design(prompts=30, repeats=30)
-    fixed = planning.model_power(0.5, 0.4, 60, design)
-    assert planning.model_power(0.5, 0.4, 60, design, words="sample") < fixed - 0.3
-    with pytest.raises(ValueError, match="words='none'"):
-        planning.model_power(0.5, 0.4, 60, design, words="none")  # type: ignore[arg-type]
-
-
 def test_images_needed() -> None:
     needed = planning.images_needed(lambda n: planning.prompt_power(0.9, 0.5, n, LONE), 0.8)
     assert needed is not None

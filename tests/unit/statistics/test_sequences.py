@@ -98,26 +98,11 @@ def test_share_sequence_holds_the_estimate_and_mirrors(
     assert (entry.high == 1.0) == (k == n)
 
 
-def test_a_look_at_the_model_does_not_lean_on_how_bias_is_spread() -> None:
-    share = np.where(np.arange(100) < 20, 1.0, 0.5)
-    rng = np.random.default_rng(6)
-    like_these, these = 0, 0
-    for seed in range(12):
-        male = rng.binomial(4, rng.choice(share, 100))
-        options = {"level": 0.95, "seed": seed, "resamples": 400}
-        look = model_bias_look(male, 4 - male, words="sample", **options)
-        like_these += look.low > 0.2
-        these += model_bias_look(male, 4 - male, **options).low > 0.2
-    assert like_these <= 1
-    assert these <= 1
-
-
 def test_a_look_at_the_model_is_its_interval() -> None:
     counts: Any = ([4, 4, 0, 4], [0, 0, 4, 0])
-    for words in ("fixed", "sample"):
-        options: Any = {"level": 0.99, "seed": 0, "words": words}
-        look = model_bias_look(*counts, **options)
-        assert look == statistics.model_bias_interval(*counts, **options)
+    options: Any = {"level": 0.99, "seed": 0}
+    look = model_bias_look(*counts, **options)
+    assert look == statistics.model_bias_interval(*counts, **options)
 
 
 def test_looks_grow_and_share_out_the_error() -> None:

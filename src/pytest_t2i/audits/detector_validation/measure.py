@@ -392,7 +392,7 @@ def _gap(trial: Trial, metric: str) -> Interval | None:
     hits = _hits_by_group(trial, metric)
     if len(hits) < FEWEST:
         return None
-    return parity_difference_interval(hits, level=trial.level, seed=trial.seed)
+    return parity_difference_interval(hits, level=trial.level)
 
 
 def _hits_by_group(trial: Trial, metric: str) -> dict[str, list[list[int]]]:

@@ -197,7 +197,6 @@ def _choices(samples: Samples, *, stricter: bool) -> Iterator[tuple[str, Interva
                     female,
                     level=samples.level,
                     seed=samples.seed,
-                    words=samples.words,
                 ),
             )
 
@@ -299,7 +298,6 @@ def _all_samples(context: AuditContext, detector: str) -> Samples:
         members=tuple(context.one_sample(p, test, detector) for p, test in pairs),
         level=level,
         seed=settings.seed,
-        words=settings.words,
         sequential=sequential,
         detectors=context.detectors,
     )

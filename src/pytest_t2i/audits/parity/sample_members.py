@@ -115,8 +115,8 @@ class ModelParity(Samples):
         """Return the largest minus the smallest share of a label among an axis' concepts.
 
         It lies between 0 and 1. ``label`` is one of the detector's labels, by default "male". The
-        interval holds for all concepts together; prompts are resampled within each. Raises
-        UnknownNameError for an axis that no prompt has, or a label that the detector never gives.
+        interval holds for all concepts together. Raises UnknownNameError for an axis that no prompt
+        has, or a label that the detector never gives.
         """
         return groups.parity_difference(self, axis, label)
 

@@ -46,7 +46,7 @@ def log_to_mlflow(record: RunRecord, report: Path, experiment: str, tracking: st
 
 
 def _parameters(record: RunRecord) -> dict[str, str]:
-    names = ("images", "seed", "words", "confidence")
+    names = ("images", "seed", "confidence")
     settings = {name: str(record.settings[name]) for name in names if name in record.settings}
     parameters = {"model": record.model, "created": record.created} | settings
     return {name: str(clean(value)) for name, value in parameters.items()}

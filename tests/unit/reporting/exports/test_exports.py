@@ -106,7 +106,7 @@ def run():
     prompt = PromptRecord("job-a", "a <b>", "job", "a", "neutral", counts, SCORE, images)
     return RunRecord(
         "2026-11-22T10:00:00+00:00", 9.0, "my <model>",
-        {"images": 2, "seed": 0, "confidence": 0.95, "words": "fixed"},
+        {"images": 2, "seed": 0, "confidence": 0.95},
         {"model": {"fingerprint": "f"}, "command": "pytest"},
         {"planned": 2, "made": 2},
         checks=(check(Outcome.FAIL), check(Outcome.INCONCLUSIVE, "job-a"), check(Outcome.PASS)),
