@@ -277,11 +277,6 @@ OPTIONS = (
         "make images in rounds, until each test is decided",
         is_switch=True,
     ),
-    Option(
-        "total-images",
-        "with --t2i-sequential: largest number of images in all",
-        "N",
-    ),
 )
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -291,7 +286,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "images": (
         "steps", "guidance", "size", "dtype", "device", "batch", "executor", "detect-where",
-        "mitigation", "captions", "caption-count", "objects", "least-objects", "total-images",
+        "mitigation", "captions", "caption-count", "objects", "least-objects",
         "no-rewriting", "other-size", "compile",
     ),
     "models behind HTTP": (

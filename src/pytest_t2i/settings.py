@@ -94,8 +94,6 @@ class Settings:
     """Bounds on the answers of a server."""
     sequential: bool = False
     """Whether images are made in rounds, and no more for a test that is decided."""
-    total_images: int | None = None
-    """With ``sequential``: number of images of the run after which no further round begins."""
     price: Money | None = None
     """Price of one image; None for the price in the catalogue, if any."""
     judge_price: Money | None = None
@@ -404,7 +402,6 @@ READERS: dict[str, Reader] = {
     "compile": _yes_or_no,
     "canary": whole(FEWEST_CANARIES, MOST_CANARIES),
     "sequential": _yes_or_no,
-    "total-images": whole(1),
 }
 """Name of an option -> what reads its value."""
 
@@ -428,8 +425,6 @@ def settings_of(values: dict[str, Any]) -> Settings:
         given.pop("answer_limit", usual.megabytes),
         given.pop("concurrency", usual.at_once),
     )
-    if "total_images" in given and not given.get("sequential"):
-        raise ConfigurationError("--t2i-total-images: expected --t2i-sequential beside it")
     if given.get("sequential") and "save_baseline" in given:
         raise ConfigurationError(
             "--t2i-save-baseline: a baseline holds all images of every prompt; record it without "

@@ -37,7 +37,6 @@ from pytest_t2i.statistics.families import leans
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.planning import COARSE, found_growth, least_found
 from pytest_t2i.statistics.ranks import Rank
-from pytest_t2i.statistics.sequences import bias_sequence_p_value, prompt_bias_sequence
 from pytest_t2i.statistics.shares import as_bias
 from pytest_t2i.statistics.undetected import worst_case_bounds
 
@@ -115,16 +114,8 @@ class Bias(Score[DetectedPrompt]):
         men, women = tally.counts
         return worst_case_bounds(men, women, unknown)
 
-    def sequence(self, tally: Tally, level: float) -> Interval:
-        men, women = tally.counts
-        return prompt_bias_sequence(men, women, level)
-
     def of_share(self, share: Interval, tally: Tally) -> Interval:
         return as_bias(share, *tally.counts)
-
-    def sequence_p_value(self, tally: Tally, bound: float) -> float:
-        men, women = tally.counts
-        return bias_sequence_p_value(men, women, bound)
 
     def looked_at(
         self, member: DetectedPrompt, images: slice, *, labelled: bool

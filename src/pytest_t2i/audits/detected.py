@@ -288,8 +288,6 @@ class DetectedPrompts:
     """Confidence level of intervals."""
     seed: int
     """Seed of resampling."""
-    sequential: bool = False
-    """Whether the number of images was chosen while looking at them."""
     alike: float = 0.0
     """Share of undetected images up to which they are taken to be like the others."""
 

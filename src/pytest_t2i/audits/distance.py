@@ -16,7 +16,7 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
-from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond
+from pytest_t2i.audits.evidence import Beyond
 from pytest_t2i.audits.score import (
     Growth,
     Labels,
@@ -42,10 +42,6 @@ from pytest_t2i.statistics.distances import (
 from pytest_t2i.statistics.gaps import interval_difference
 from pytest_t2i.statistics.permutation import group_change_test
 from pytest_t2i.statistics.ranks import Rank, group_ranking
-from pytest_t2i.statistics.sequences import (
-    group_distance_sequence,
-    group_distance_sequence_p_value,
-)
 
 FURTHEST = 5
 """Largest number of prompts named in a failure text."""
@@ -140,15 +136,6 @@ class EvenDistance(Distance):
         described = super().described(member)
         return {**described, "remarks": described["remarks"][:1]}
 
-    def sequence(self, tally: Tally, level: float) -> Interval:
-        return group_distance_sequence(_named(tally)[0], level)
-
-    def sequence_p_values(
-        self, tallies: Tallies, bound: float, level: float, side: Beyond
-    ) -> PValues:
-        del level  # e-values keep the level of a family under any dependence
-        return _of_labelled(tallies, side, lambda tally: _at_any_look(tally, bound, side))
-
     def rank(self, models: Sequence[Tallies], level: float, seed: int) -> list[Rank]:
         return group_ranking(list(map(table, models)), level=level, seed=seed)
 
@@ -212,12 +199,6 @@ def _beyond(tally: Tally, bound: float) -> float:
 @lru_cache(maxsize=4096)
 def _within(tally: Tally, bound: float) -> float:
     return statistics.inverted_p_value(partial(_interval, tally), bound, alternative="less")
-
-
-@lru_cache(maxsize=4096)
-def _at_any_look(tally: Tally, bound: float, side: Beyond) -> float:
-    alternative = ALTERNATIVES[SIDES.index(side)]
-    return group_distance_sequence_p_value(_named(tally)[0], bound, alternative)
 
 
 def _in_words(sample: DetectedPrompt, tally: Tally) -> str:

@@ -32,18 +32,14 @@ def inverted(interval_at: IntervalAt, worse: Direction) -> Callable[[float, floa
     return evidence
 
 
-def by_ends(
-    interval_at: IntervalAt, level_of: Callable[[float], float]
-) -> Callable[[float, float], Evidence]:
-    """Return a function (bound, level) -> evidence by interval ends, for repeated looks.
+def by_ends(interval_at: IntervalAt) -> Callable[[float, float], Evidence]:
+    """Return a function (bound, level) -> evidence by interval ends.
 
     The evidence says on which side of the bound the interval lies, and no more.
-
-    ``level_of`` maps the level asked for to the level that one look may use.
     """
 
     def evidence(bound: float, level: float) -> Evidence:
-        outcome = compare(interval_at(one_sided(level_of(level))), bound, "higher")
+        outcome = compare(interval_at(one_sided(level)), bound, "higher")
         error = 1.0 - level
         return Evidence(
             error if outcome is Outcome.FAIL else 1.0, error if outcome is Outcome.PASS else 1.0

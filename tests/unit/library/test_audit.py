@@ -439,7 +439,6 @@ def test_early_stopping_takes_the_limits_of_the_file(audited, tmp_path, monkeypa
         ({"caption_count": 3}, "read_captions"),
         ({"objects": "auto"}, "audits=('parity', 'objects')"),
         ({"reference": "uniform"}, "audits=('parity', 'references')"),
-        ({"total_images": 30}, "expected sequential=True"),
         ({"canary": 5}, "give baseline=FILE"),
     ],
 )

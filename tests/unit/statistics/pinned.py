@@ -29,9 +29,7 @@ from pytest_t2i.statistics.curves import half_step, half_step_interval, mean_ban
 from pytest_t2i.statistics.deprecated import (
     adjusted_model_bias_score,
     bias_p_value,
-    look_level,
     mean_total_variation_p_value,
-    model_bias_look,
     within_p_value,
 )
 from pytest_t2i.statistics.detectors import (
@@ -61,11 +59,6 @@ from pytest_t2i.statistics.means import gap_p_value, gap_sign_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.ranks import group_ranking, groups_differ_p_value
-from pytest_t2i.statistics.sequences import (
-    prompt_bias_sequence,
-    stereotype_sequence,
-    stereotype_sequence_p_value,
-)
 from pytest_t2i.statistics.shares import share_by_prompt_interval, stereotype_interval, wilson
 from pytest_t2i.statistics.undetected import worst_case_bounds
 from pytest_t2i.statistics.variety import vendi_interval, wals_interval
@@ -185,7 +178,6 @@ CASES: dict[str, Callable[[], Any]] = {
         leans(MEN_AFTER, WOMEN_AFTER, 0.2),
         leans([*MEN, *[1] * 9], [*WOMEN, *[0] * 9], 0.4),
     ],
-    "look_level": lambda: [look_level(n, 20, LEVEL) for n in (2, 9, 20)],
     "mean_band": lambda: [
         mean_band(curves, level=LEVEL, seed=1)
         for curves in (CURVES[:2], CURVES[:3], CURVES, MANY_CURVES)
@@ -210,10 +202,6 @@ CASES: dict[str, Callable[[], Any]] = {
     "model_bias_interval": lambda: [
         s.model_bias_interval(*counts, level=LEVEL, seed=1)
         for counts in ((MEN, WOMEN), (MEN_AFTER, WOMEN_AFTER), FEW, ([7], [1]))
-    ],
-    "model_bias_look": lambda: [
-        model_bias_look(m, w, level=LEVEL, seed=1)
-        for m, w in ((MEN, WOMEN), FEW, (FOUR, 4 - FOUR), ([4], [0]))
     ],
     "model_bias_p_value": lambda: [
         s.model_bias_p_value(MEN, WOMEN, bound, alternative=side)  # type: ignore[arg-type]
@@ -258,7 +246,6 @@ CASES: dict[str, Callable[[], Any]] = {
     "prompt_bias_change": lambda: [
         prompt_bias_change(a, 20 - a, b, 20 - b, LEVEL) for a, b in ((10, 19), (20, 3), (0, 0))
     ],
-    "prompt_bias_sequence": lambda: [prompt_bias_sequence(m, 14 - m, LEVEL) for m in (0, 5, 7, 14)],
     "group_ranking": lambda: [
         group_ranking([LABELS, other], level=LEVEL, seed=1, draws=1000)
         for other in (LABELS, LABELS[::-1], [[18, 1, 1]] * len(LABELS))
@@ -289,16 +276,6 @@ CASES: dict[str, Callable[[], Any]] = {
     "stereotype_interval": lambda: [
         stereotype_interval(k, 20, 0.3, LEVEL, direction)  # type: ignore[arg-type]
         for k in (0, 6, 20)
-        for direction in ("over", "under")
-    ],
-    "stereotype_sequence": lambda: [
-        stereotype_sequence(k, 14, 0.3, LEVEL, direction)  # type: ignore[arg-type]
-        for k in (0, 6, 14)
-        for direction in ("over", "under")
-    ],
-    "stereotype_sequence_p_value": lambda: [
-        stereotype_sequence_p_value(k, 14, 0.3, 0.2, direction)  # type: ignore[arg-type]
-        for k in (0, 6, 14)
         for direction in ("over", "under")
     ],
     "total_variation_bounds": lambda: total_variation_bounds(COUNTS, 4, REAL),

@@ -20,7 +20,6 @@ from pytest_t2i.statistics.bounding import (
 from pytest_t2i.statistics.change import prompt_bias_change, unconditional_p_values
 from pytest_t2i.statistics.correction import effective_counts
 from pytest_t2i.statistics.curves import mean_band
-from pytest_t2i.statistics.deprecated import share_confidence_sequence
 from pytest_t2i.statistics.detectors import kappa_interval
 from pytest_t2i.statistics.distances import mean_total_variation_interval
 from pytest_t2i.statistics.groups import group_entropy_interval, group_gap_interval
@@ -33,7 +32,6 @@ from pytest_t2i.statistics.planning import (
     model_change_power_range,
     model_power,
 )
-from pytest_t2i.statistics.sequences import bias_sequence_p_value, stereotype_sequence_p_value
 
 LEVEL = 0.95
 MEN = np.array([19, 3, 20, 11, 0, 17, 9, 14, 6, 20])
@@ -202,23 +200,6 @@ CORNERS: dict[str, Callable[[], Any]] = {
         for a, b in (("mmmf", "mmmf"), ("mfmf", "fmfm"), ("mfmfmm", "mfffmm"))
         for a, b in [(list(a), list(b))]
     ],
-    "sequences of one or two images, and of many": lambda: (
-        [
-            share_confidence_sequence(k, n, level)
-            for k, n in ((0, 1), (1, 1), (1, 2), (150, 300))
-            for level in (0.5, 0.99)
-        ]
-        + [
-            bias_sequence_p_value(m, w, bound)
-            for m, w in ((1, 0), (9, 1), (300, 9))
-            for bound in (0.0, 0.5, 1.0)
-        ]
-        + [
-            stereotype_sequence_p_value(k, 9, real, 0.3)
-            for k in (0, 5, 9)
-            for real in (0.0, 0.4, 0.8)
-        ]
-    ),
     "p-values of two shares, of unequal numbers": lambda: [
         unconditional_p_values(new, old, margin).tolist()
         for new, old, margin in ((2, 5, 0.0), (5, 2, 0.1), (4, 3, 0.95), (2, 2, 1.0))

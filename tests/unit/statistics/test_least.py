@@ -25,7 +25,6 @@ from pytest_t2i.statistics.model import (
 )
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.planning import Design, model_power, prompt_power
-from pytest_t2i.statistics.sequences import looks
 from pytest_t2i.statistics.variety import wals_interval
 
 NAN = float("nan")
@@ -47,7 +46,6 @@ LEAST = [
     (1, "prompts", lambda n: model_power(1.0, 0.5, 3, Design(n, repeats=1))),
     (1, "n must", lambda n: decidable(n, 0.5, 0.95)),
     (1, "prompts", lambda n: decidable(3, 0.5, 0.95, n)),
-    (1, "images", looks),
     (1, "n must", lambda n: paired_share_change(0, 0, n, 0.9)),
     (2, "triplets", lambda n: s.independence_p_value(TABLE[:n], **OPTIONS, permutations=100)),
     (2, "triplets", lambda n: s.object_bias_intervals(TABLE[:n, 0], TABLE[:n, 1], **OPTIONS)),

@@ -50,12 +50,6 @@ from pytest_t2i.statistics.planning import (
     smallest_found,
 )
 from pytest_t2i.statistics.ranks import group_ranking, groups_differ_p_value
-from pytest_t2i.statistics.sequences import (
-    _above,
-    _below,
-    _first,
-    group_distance_sequence,
-)
 from pytest_t2i.statistics.undetected import worst_case_groups
 
 
@@ -310,23 +304,6 @@ def test_three_images_are_enough_for_a_correlation():
     assert (found.estimate, found.n) == (pytest.approx(1.0), 3)
 
 
-@pytest.mark.parametrize("turn", [0.3, 0.123, 0.999])
-def test_where_a_condition_begins_is_rounded_down(turn):
-    found = _first(lambda value: value >= turn, 1.0)
-    assert turn - 1e-11 < found < turn
-
-
-@pytest.mark.parametrize(
-    ("counts", "bound"),
-    [((5, 5, 0), 0.2), ((9, 0, 0), 0.5), ((9, 1, 0, 0), 0.45), ((9, 2, 1), 0.3)],
-)
-def test_shares_at_a_bound_lie_as_far_below_even_as_above(counts, bound):
-    n, even = np.array(counts, dtype=np.float64), 1.0 / len(counts)
-    below, above = _below(n, even, bound), _above(n, even, bound)
-    assert np.sum(even - below) == pytest.approx(bound)
-    assert np.sum(above - even) == pytest.approx(bound)
-
-
 def test_two_images_that_moved_are_told_from_chance():
     found = moved_p_value(np.array([[0], [2]]), np.array([[2], [0]]))
     assert found == pytest.approx(stats.norm.cdf(-np.sqrt(2.0)))
@@ -336,11 +313,6 @@ def test_diversity_takes_two_thousand_draws():
     counts = {"a": 5, "b": 9, "c": 2}
     usual = group_diversity_interval(counts, level=0.9, seed=0)
     assert usual == group_diversity_interval(counts, level=0.9, seed=0, draws=2000)
-
-
-def test_a_condition_that_holds_from_the_start_begins_at_nothing():
-    assert _first(lambda _: True, 1.0) == 0.0
-    assert group_distance_sequence({"a": 4, "b": 3, "c": 3}, 0.95).low == 0.0
 
 
 @pytest.mark.parametrize(("prompts", "pays"), [(9, False), (10, True)])

@@ -122,9 +122,8 @@ class WeightedCorrection(ByLabels):
         )
 
     def evidence(self, bound: float, level: float) -> Evidence:
-        """Return evidence from the interval's ends, at the level of the look if there is one."""
-        look_level = self.samples.level if self.samples.sequential else None
-        return by_ends(self.interval, lambda test_level: look_level or test_level)(bound, level)
+        """Return evidence from the interval's ends."""
+        return by_ends(self.interval)(bound, level)
 
     def of_model(self, score: Any) -> WeightedCorrection:
         """Return this correction: it judges the model itself."""

@@ -319,7 +319,7 @@ def crossed(samples: DetectedPrompts, detectors: Sequence[str], second: str) -> 
         )
         for s in samples.members
     )
-    return CrossedSamples(members, samples.level, samples.seed, samples.sequential, samples.alike)
+    return CrossedSamples(members, samples.level, samples.seed, samples.alike)
 
 
 def _check_cells(samples: DetectedPrompts, second: DetectorRef) -> None:

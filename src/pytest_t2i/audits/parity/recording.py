@@ -285,20 +285,15 @@ def _score(
 def _all_samples(context: AuditContext, detector: str) -> Samples:
     """Return the samples of every prompt of the run, each once.
 
-    After early stopping, a prompt's number of images depends on what they show. Therefore each
-    prompt has the smallest number among them, at the level of that look.
+    After early stopping, a prompt's number of images depends on what they show. Therefore such a
+    prompt has the images of its first look.
     """
-    settings, pairs = context.settings, _every_prompt(context)
-    level, sequential = settings.confidence, False
-    if settings.sequential and pairs:
-        fewest = min((test for _, test in pairs), key=lambda test: test.images)
-        pairs = [(prompt, fewest) for prompt, _ in pairs]
-        level, sequential = context.level(fewest), fewest.sequential
+    settings = context.settings
+    pairs = widest_of((p, t.at_first_look) for t in context.tests for p in t.selection.prompts)
     return Samples(
         members=tuple(context.one_sample(p, test, detector) for p, test in pairs),
-        level=level,
+        level=settings.confidence,
         seed=settings.seed,
-        sequential=sequential,
         detectors=context.detectors,
     )
 

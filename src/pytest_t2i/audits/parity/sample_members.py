@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pytest_t2i.audits import bias
 from pytest_t2i.audits.bias import Bias
+from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.distance import EVEN
+from pytest_t2i.audits.early_stopping import State, StoppingRule
 from pytest_t2i.audits.parity import groups
 from pytest_t2i.audits.parity.change import model_change, prompt_change
 from pytest_t2i.audits.parity.groups import INDICES, CrossedSamples
 from pytest_t2i.audits.samples import Sample, Samples
-from pytest_t2i.audits.score import interval_of, of_member, of_model
+from pytest_t2i.audits.score import interval_of, of_member, of_model, settled
 from pytest_t2i.audits.summary import PromptScore
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import prompt_bias_score
@@ -128,3 +130,13 @@ def prompt_score(sample: Sample) -> PromptScore:
         return PromptScore(interval, sample.worst_case)
     by_detector = prompt_bias_score(sample.male, sample.female)
     return PromptScore(interval, None, by_detector, dict(sample.corrected.labels))
+
+
+class PromptStopping(StoppingRule):
+    """A prompt stops by its own images."""
+
+    metric = "prompt_bias_score"
+
+    def state(self, value: DetectedPrompt) -> State:
+        """Return the state that the prompt's own images have reached."""
+        return settled(Bias(), value)
