@@ -395,8 +395,10 @@ def spread_given_counts(
 ) -> inputs.Floats:
     """Return each prompt's posterior over GRID, with the fitted distribution of bias as prior."""
     kinds = categorise(male, female, GRID)
-    times = np.bincount(kinds.of_prompt, male + female > 0, len(kinds.images)).astype(np.float64)
-    joint = kinds.likelihood * fit(times[None], kinds.likelihood, SPREAD_OUT / len(GRID))
+    times = np.bincount(kinds.of_prompt, male + female > 0, len(kinds.likelihood)).astype(
+        np.float64
+    )
+    joint = kinds.likelihood * fit(times, kinds.likelihood, SPREAD_OUT / len(GRID))
     posterior = joint / joint.sum(axis=1, keepdims=True)
     return np.asarray(posterior[kinds.of_prompt], dtype=np.float64)
 

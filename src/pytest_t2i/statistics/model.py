@@ -47,9 +47,6 @@ SIGNED: inputs.Floats = np.concatenate([-GRID[:0:-1], GRID])
 # Early stopping regularises: the fit does not follow the chance spread of one sample, so the
 # estimate varies less; tests/simulations compares 30 to 1500 steps (docs/decisions/0001).
 STEPS = 200
-# Rows fitted at once: they stay in the cache, and BLAS starts no threads for a product this small
-# (with 2000 rows, threads made the fit 10 times slower on a busy machine).
-CHUNK = 100
 TINY = 1e-300
 """Smallest divisor."""
 
@@ -59,14 +56,10 @@ class Categories(NamedTuple):
 
     of_prompt: Whole
     """Category of each prompt, [n_prompts]."""
-    plug_in: inputs.Floats
-    """|n_m - n_f| / (n_m + n_f) of each category, [n_categories]."""
     likelihood: inputs.Floats
     """Probability of each category at each t of GRID, relative to the largest of its row,
     [n_categories, n_grid]. The scale carries no information, and with many images would
     underflow."""
-    images: Whole
-    """n_m + n_f of each category, [n_categories]."""
 
 
 def categorise(male: Whole, female: Whole, grid: inputs.Floats = GRID) -> Categories:
@@ -77,16 +70,7 @@ def categorise(male: Whole, female: Whole, grid: inputs.Floats = GRID) -> Catego
     share = male_share(grid)
     one_way = scipy.stats.binom.logpmf((n + gap) // 2, n, share)
     other_way = scipy.stats.binom.logpmf((n - gap) // 2, n, share)
-    likelihood = _relative(np.logaddexp(one_way, other_way))
-    return Categories(of_prompt.ravel(), (gap / np.maximum(n, 1))[:, 0], likelihood, n[:, 0])
-
-
-def _mean_bias(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floats:
-    """Return the mean of t under the distribution fitted to each row of weights."""
-    rows = np.asarray(weights / np.sum(weights, axis=1, keepdims=True), dtype=np.float64)
-    starts = range(0, len(rows), CHUNK)
-    mixing = [fit(rows[start : start + CHUNK], likelihood) for start in starts]
-    return np.clip(np.concatenate(mixing) @ GRID, 0.0, 1.0)
+    return Categories(of_prompt.ravel(), _relative(np.logaddexp(one_way, other_way)))
 
 
 def mean_departure(shown: Whole, n: Whole, expected: inputs.Floats) -> float:
@@ -100,7 +84,7 @@ def mean_departure(shown: Whole, n: Whole, expected: inputs.Floats) -> float:
     logarithms = scipy.stats.binom.logpmf(k, size, np.clip(r + departure, 0.0, 1.0))
     likelihood = _relative(np.asarray(logarithms, dtype=np.float64))
     weights = inputs.floats("times", times / times.sum())
-    mixing = fit(weights.reshape(1, -1), likelihood)[0]
+    mixing = fit(weights, likelihood)
     posterior = mixing * likelihood
     posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), TINY)
     return float(weights @ np.sum(posterior * np.abs(departure), axis=1))
@@ -113,19 +97,15 @@ def _relative(logarithms: inputs.Floats) -> inputs.Floats:
 
 
 def fit(weights: inputs.Floats, likelihood: inputs.Floats, prior: float = 0.0) -> inputs.Floats:
-    """Return the mixing distribution of each row of weights, unscaled, by expectation maximisation.
+    """Return the mixing distribution, unscaled, of weights of categories (EM).
 
     ``prior`` is a weight that each point of the grid has beforehand.
     """
-    transposed = np.ascontiguousarray(likelihood.T)
-    mixing = np.ones((len(weights), likelihood.shape[1]))
-    ratio = np.empty_like(weights)
+    mixing = np.ones(likelihood.shape[1])
     for _ in range(STEPS):
-        np.matmul(mixing, transposed, out=ratio)
-        # The fit may give probability 0 to a category that a resample left out: 0/0 otherwise.
-        np.divide(weights, np.maximum(ratio, TINY, out=ratio), out=ratio)
-        mixing *= ratio @ likelihood
-        mixing += prior
+        # The fit may give probability 0 to a category without weight: 0/0 otherwise.
+        ratio = weights / np.maximum(likelihood @ mixing, TINY)
+        mixing = mixing * (ratio @ likelihood) + prior
     return mixing
 
 
@@ -569,5 +549,6 @@ def clear_counts(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Who
 
 def _estimate(men: Whole, women: Whole) -> float:
     categories = categorise(men, women)
-    sizes = np.bincount(categories.of_prompt, minlength=len(categories.plug_in))
-    return float(_mean_bias(sizes[None].astype(np.float64), categories.likelihood)[0])
+    sizes = np.bincount(categories.of_prompt, minlength=len(categories.likelihood))
+    mixing = fit(sizes / sizes.sum(), categories.likelihood)
+    return float(np.clip(mixing @ GRID, 0.0, 1.0))

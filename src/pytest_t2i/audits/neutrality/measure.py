@@ -88,8 +88,6 @@ class TripletSample(DistinctPictures):
     encoder: str
     observations: Observations
     level: float
-    seed: int
-    """Seed of the bootstrap."""
     planned: tuple[int, ...] = ()
     """All seeds, of equal pictures too; () where ``seeds`` are all."""
 
@@ -162,7 +160,7 @@ class TripletSample(DistinctPictures):
 
     def similarity_gap(self, space: str) -> Measurement:
         """Return similarity to masculine minus similarity to feminine; > 0 leans masculine."""
-        return TripletSamples((self,), self.level, self.seed).similarity_gap(space)
+        return TripletSamples((self,), self.level).similarity_gap(space)
 
     def _in_prompt_space(self) -> Pair | None:
         embedded = [self.observations.text_embedding(prompt) for prompt in self.triplet]
@@ -194,7 +192,6 @@ class TripletSamples:
 
     members: tuple[TripletSample, ...]
     level: float
-    seed: int
 
     def __repr__(self) -> str:
         return f"<TripletSamples of {len(self.members)} triplets>"
@@ -311,8 +308,7 @@ def triplets_of(
 ) -> TripletSamples:
     """Return the samples of triplets, each with the images that a test asks for."""
     members = tuple(_one_triplet(context, three, test) for three, test in pairs)
-    settings = context.settings
-    return TripletSamples(members, settings.confidence, settings.seed)
+    return TripletSamples(members, context.settings.confidence)
 
 
 def _one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> TripletSample:
@@ -324,7 +320,6 @@ def _one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> Trip
         context.encoder,
         context.observations,
         context.settings.confidence,
-        context.settings.seed,
         planned,
     )
 
