@@ -176,14 +176,6 @@ OPTIONS = (
         "SHARE",
     ),
     Option(
-        "words",
-        "what model-level verdicts are about: these prompts (fixed) or words like them (sample)",
-    ),
-    Option(
-        "estimator",
-        "model bias score: corrected for few images, or the paper's (default: corrected)",
-    ),
-    Option(
         "report",
         "folder for run.json, index.html, summary.md (default: reports/t2i)",
         "DIR",
@@ -230,11 +222,6 @@ OPTIONS = (
         "make images in rounds, until each test is decided",
         is_switch=True,
     ),
-    Option(
-        "total-images",
-        "with --t2i-sequential: largest number of images in all",
-        "N",
-    ),
 )
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -244,12 +231,12 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "images": (
         "steps", "guidance", "size", "dtype", "device", "batch", "executor", "detect-where",
-        "mitigation", "captions", "objects", "total-images",
+        "mitigation", "captions", "objects",
     ),
     "models behind HTTP": ("price", "budget", "concurrency", "answer-deadline", "probe"),
     "evidence": (
         "confidence", "run-level", "anchor", "force-baseline", "judge-certificate", "reference",
-        "words", "estimator", "undetected-alike",
+        "undetected-alike",
     ),
     "for experts": ("catalogue", "trust-remote-code"),
 }  # fmt: skip

@@ -69,9 +69,6 @@ class Settings:
     """Level that all comparisons of the run share; None gives each one ``confidence``."""
     inconclusive: tuple[str, str] = ("pass", "status")
     """Effect of an inconclusive check (POLICIES): of one prompt, and of the model or a baseline."""
-    words: Literal["fixed", "sample"] = "fixed"
-    """Whether model-level verdicts are about these prompts, or about words like them."""
-    estimator: Literal["corrected", "paper"] = "corrected"
     undetected_alike: float = 0.0
     """Share of a check's images up to which undetected ones are taken to be like the others."""
     report: Path = Path("reports/t2i")
@@ -86,8 +83,6 @@ class Settings:
     """Bounds on the answers of a server."""
     sequential: bool = False
     """Whether images are made in rounds, and no more for a test that is decided."""
-    total_images: int | None = None
-    """With ``sequential``: number of images of the run after which no further round begins."""
     price: Money | None = None
     """Price of one image; None for the price in the catalogue, if any."""
     budget: Money | None = None
@@ -326,8 +321,6 @@ READERS: dict[str, Reader] = {
     "run-level": confidence,
     "inconclusive": inconclusive,
     "undetected-alike": part,
-    "words": choice("fixed", "sample"),
-    "estimator": choice("corrected", "paper"),
     "report": path,
     "force-baseline": _yes_or_no,
     "trust-remote-code": _yes_or_no,
@@ -337,7 +330,6 @@ READERS: dict[str, Reader] = {
     "budget": money,
     "probe": choice("once", "again", "never"),
     "sequential": _yes_or_no,
-    "total-images": whole(1),
 }
 """Name of an option -> what reads its value."""
 
@@ -360,8 +352,6 @@ def settings_of(values: dict[str, Any]) -> Settings:
         given.pop("answer_deadline", usual.seconds),
         at_once=given.pop("concurrency", usual.at_once),
     )
-    if "total_images" in given and not given.get("sequential"):
-        raise ConfigurationError("--t2i-total-images: expected --t2i-sequential beside it")
     if given.get("sequential") and "save_baseline" in given:
         raise ConfigurationError(
             "--t2i-save-baseline: a baseline holds all images of every prompt; record it without "

@@ -34,7 +34,7 @@ PUBLIC = [
     for name in module.__all__
     if name not in ("INFO", "metrics", "statistics", "strategies")
 ]
-ALIASES = ("Estimator", "Lean", "Words")
+ALIASES = ("Lean",)
 """Names of types: what they are is said by what takes them."""
 BLOCK = re.compile(r"^```(python|toml)(?: [^\n]*)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -26,7 +26,6 @@ COMMANDS = {
 """Commands that show what one audit alone can."""
 MEANS_SOMETHING_ELSE = {
     "pytest_t2i.audits.samples": {"sample"},  # a kind of name that a companion would add
-    "pytest_t2i.audits.crowd.pictures": {"sample"},  # words that are a sample
     "pytest_t2i.audits.dependencies.report": {"triplet"},  # heads a column of all three variants
     "pytest_t2i.cli.main": {"sample"},  # a command
     "pytest_t2i.cli.sample": {"objects"},  # a kind of component in a run's provenance

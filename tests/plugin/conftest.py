@@ -107,9 +107,9 @@ class Project(Folder):
             act = run_pytest(*_named(arguments, model), *arguments)
             return ended(lambda: forget_projects() or act(), self.path)
 
-    def refused(self, *arguments: str) -> tuple[int, str]:
+    def refused(self, *arguments: str, model: str = "fair") -> tuple[int, str]:
         """Run what ends before anything is made: exit code, text."""
-        result = self.run_plainly("--t2i-model", "fair", "--t2i-detector", "colour", *arguments)
+        result = self.run_plainly("--t2i-model", model, "--t2i-detector", "colour", *arguments)
         told = result.stderr.str() + result.stdout.str()
         assert "Traceback" not in told
         return int(result.ret), " ".join(told.split())

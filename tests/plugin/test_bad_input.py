@@ -91,8 +91,6 @@ USAGE = pytest.ExitCode.USAGE_ERROR
             ("--t2i-inconclusive", "pass,fail,pass"),
             "expected one word, or two separated by a comma",
         ),
-        (("--t2i-words", "all"), "--t2i-words: expected fixed or sample"),
-        (("--t2i-estimator", "best"), "--t2i-estimator: expected corrected or paper"),
         (("--t2i-limits", "absent.toml"), "absent.toml: no such file"),
         (("--t2i-limits", "broken.toml"), "broken.toml: is not valid TOML"),
         (("--t2i-limits", "unknown.toml"), "unknown limit 'promt_bias_score'. Did you mean"),

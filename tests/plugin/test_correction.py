@@ -110,9 +110,8 @@ def test_bars_verdicts_and_the_worst_prompts_go_by_people(sampled):
 WRONG = {"none": (), "some": range(0, 48, 5), "many": range(0, 48, 2), "all": range(48)}
 
 
-@pytest.mark.parametrize("estimator", ["corrected", "paper"])
 @pytest.mark.parametrize("wrong", WRONG)
-def test_every_place_shows_the_judged_number(sampled, wrong, estimator):
+def test_every_place_shows_the_judged_number(sampled, wrong):
     project, folder = sampled
     label_by_eye(folder)
     other = {"male": "female", "female": "male"}
@@ -120,10 +119,7 @@ def test_every_place_shows_the_judged_number(sampled, wrong, estimator):
     for place in WRONG[wrong]:
         said[place] = replace(said[place], label=other[said[place].label])
     labels.write_labels(folder, said)
-    result = project.run(
-        "-k", "test_model or test_prompt", "--t2i-labels", str(folder),
-        "--t2i-estimator", estimator,
-    )  # fmt: skip
+    result = project.run("-k", "test_model or test_prompt", "--t2i-labels", str(folder))
     record, parity = project.record(), project.part("parity")
     check = next(c for c in record["checks"] if c["is_of_model"])
     judged = (check["estimate"], check["low"], check["high"])

@@ -213,12 +213,6 @@ def test_a_baseline_without_these_groups_is_one_clear_line(studio):
 
 
 @pytest.mark.slow
-def test_words_that_are_a_sample_take_the_prompt_as_the_unit(studio):
-    run(studio, "of-men", "--t2i-words", "sample")
-    assert studio.part("crowd")["model"]["gap"]["n"] == 2
-
-
-@pytest.mark.slow
 def test_workers_show_the_same(studio):
     run(studio, "of-men")
     alone = studio.part("crowd")

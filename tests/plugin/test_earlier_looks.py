@@ -1,4 +1,4 @@
-"""Earlier runs that judged the same tests are named, and the way to go on holds at any look."""
+"""Earlier runs that judged the same tests are named, and the way to go on takes new images."""
 
 from __future__ import annotations
 
@@ -71,20 +71,18 @@ def test_another_model_knows_of_no_look(project):
 
 
 @pytest.mark.slow
-def test_what_is_proposed_holds_at_any_look(project):
-    """The command of the next step leads to evidence that earlier looks leave valid."""
+def test_what_is_proposed_are_new_images_of_a_fresh_seed(project):
     project.run("--t2i-images", "20", "-k", "test_prompt")
-    [step] = [s for s in project.record()["next_steps"] if "--t2i-sequential" in s]
-    assert step.startswith("go on with --t2i-sequential --t2i-images ")
-    assert "its evidence holds although these tests were judged once" in step
-    assert not any("add images" in s for s in project.record()["next_steps"])
-    most = step.split("--t2i-images ")[1].split()[0]
-    result = project.run("--t2i-sequential", "--t2i-images", most, "-k", "test_prompt")
+    [step] = [s for s in project.record()["next_steps"] if "fresh seed" in s]
+    command = step.partition("judge new images, of a fresh seed: ")[2].partition(" (")[0]
+    assert command.startswith("--t2i-seed 1 --t2i-images ")
+    assert "More images of the same seed would be no new evidence" in step
+    made = len(project.made())
+    project.run(*command.split(), "-k", "test_prompt")
     assert looks(project) == [(0, 20)]
-    result.stdout.fnmatch_lines(["*had looks before, with a fixed number of images or*"])
-    for check in project.record()["checks"]:
-        assert check["method"] == "beta-binomial sequence"
-        assert "After several looks" not in check["message"]
+    images, prompts = int(command.split()[-1]), len(project.record()["prompts"])
+    assert len(project.made()) == made + images * prompts
+    assert f"({images * prompts} images" in step
 
 
 def test_scripts_know_of_earlier_looks(tmp_path, monkeypatch):

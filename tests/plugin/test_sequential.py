@@ -14,13 +14,9 @@ PROMPTS = axes.profession.prompts()[:16]
 MEN = Attribute("man", "a photo of a man", "a photo of a woman")
 CHEF = Stereotype(Prompt("a chef at work", "profession", "chef at work"), MEN, 0.3, "test")
 
-@pytest.mark.t2i(PROMPTS[:4])
+@pytest.mark.t2i(PROMPTS)
 def test_prompt(sample):
     assert abs(sample.prompt_bias_score) <= limit("prompt_bias_score.own", 0.2)
-
-@pytest.mark.t2i(PROMPTS)
-def test_model(samples):
-    assert samples.model_bias_score <= limit("model_bias_score")
 
 @pytest.mark.t2i(CHEF)
 def test_stereotype(stereotype):
@@ -56,11 +52,11 @@ def verdicts(folder):
 def test_a_biased_model_stops_early_and_fails(stopped):
     assert stopped.result.parseoutcomes()["failed"] >= 3
     record, made = stopped.record(), stopped.made()
-    assert len(made) == len(set(made)) == record["work"]["planned"] < 0.5 * ASKED
+    assert len(made) == len(set(made)) == record["work"]["planned"] < 0.8 * ASKED
     assert record["work"]["most"] == ASKED
     stopped.result.stdout.fnmatch_lines(
         [
-            "*round 1: 6 tests inconclusive*",
+            "*round 1: 17 tests inconclusive*",
             f"*early stopping: {len(made)} of {ASKED} images were enough*",
         ]
     )
@@ -68,9 +64,7 @@ def test_a_biased_model_stops_early_and_fails(stopped):
     methods = {check["metric"]: check["method"] for check in record["checks"]}
     assert methods["prompt_bias_score"] == "exact after stopping"
     assert methods["stereotype_score"] == "exact after stopping"
-    model = next(c for c in record["checks"] if c["metric"] == "model_bias_score")
-    assert (model["method"], model["outcome"]) == ("bounding functions", "FAIL")
-    assert model["level"] > 0.95
+    assert not any("early stopping" in note for note in record["work"]["notes"])
 
 
 def test_a_second_run_makes_nothing_and_says_the_same(project, stopped):
@@ -112,7 +106,7 @@ def test_what_cannot_be_foreseen_has_all_its_images_at_once(project):
     result = project.run(*SEQUENTIAL, "-k", "gap or nurse")
     # The suite's gaps: 4 neutral prompts and 8 variants with 4 images; nurse up to 20.
     assert len(project.made()) <= 12 * 4 + 16
-    result.stdout.fnmatch_lines(["*known before they run*: test_gap*"])
+    result.stdout.fnmatch_lines(["*early stopping saves no images of test_gap: *"])
     plain_number = "def test_prompt(sample):\n    assert abs(sample.prompt_bias_score) <= 0.9\n"
     (project.path / "test_suite.py").write_text(
         "import pytest\nfrom pytest_t2i import axes\n"
@@ -133,7 +127,6 @@ def test_without_the_switch_nothing_changes(plain):
     methods = {check["metric"]: check["method"] for check in plain.record()["checks"]}
     assert methods == {
         "prompt_bias_score": "blaker",
-        "model_bias_score": "bounding functions",
         "stereotype_score": "blaker",
     }
 
@@ -167,55 +160,48 @@ def many(project):
     return project
 
 
-def by_sequence(folder):
-    """How the intervals of all checks were made."""
-    return {check["method"] for check in folder.record()["checks"]}
-
-
-def test_another_number_of_images_at_most_is_judged_by_what_holds_at_any_look(many):
-    many.run("--t2i-sequential", "--t2i-images", "20", "-k", "nurse or pilot", model="biased")
-    assert by_sequence(many) == {"exact after stopping"}
-    result = many.run("--t2i-sequential", "--t2i-images", "60", "-k", "nurse", model="biased")
-    assert by_sequence(many) == {"beta-binomial sequence"}
-    result.stdout.fnmatch_lines(["*1 tests had looks before, with a fixed number of images or*"])
-    many.run("--t2i-sequential", "--t2i-images", "20", "-k", "nurse", model="biased")
-    assert by_sequence(many) == {"exact after stopping"}
-
-
-@pytest.mark.slow
-def test_a_number_of_images_for_the_whole_run_leaves_the_rest_inconclusive(many):
-    options = ("--t2i-sequential", "--t2i-images", "60", "--t2i-total-images", "700")
-    result = many.run(*options)
-    assert len(many.made()) <= 700
-    outcomes = result.parseoutcomes()
-    assert outcomes["inconclusive"] > 0
-    assert "failed" not in outcomes
-    result.stdout.fnmatch_lines(["*stopped at --t2i-total-images 700: * stay inconclusive*"])
-
-
-@pytest.mark.slow
-def test_few_words_that_lean_are_confirmed_by_fresh_images(many):
-    result = many.run("--t2i-sequential", "--t2i-images", "120", model="mixed")
-    result.stdout.fnmatch_lines(["*fresh images to confirm * test*"])
-    failed = {c["subject"] for c in many.record()["checks"] if c["outcome"] == "FAIL"}
-    leaning = {"profession-pilot", "profession-chef", "profession-judge"}
-    assert failed
-    assert failed <= leaning
-    sizes = {len(prompt["images"]) for prompt in many.record()["prompts"]}
-    assert max(sizes) <= 120
+def test_another_number_of_images_is_refused_and_a_fresh_seed_named(many):
+    nurse = ("--t2i-sequential", "-k", "nurse")
+    many.run(*nurse, "--t2i-images", "20", model="biased")
     before = verdicts(many)
-    many.run_apart("--t2i-sequential", "--t2i-images", "120", "-n", "2", model="mixed")
-    assert verdicts(many) == before
-    assert len(set(many.made())) == len(many.made())
-
-
-def test_too_small_a_number_for_the_whole_run_is_refused(many):
-    code, told = many.refused("--t2i-sequential", "--t2i-images", "60", "--t2i-total-images", "30")
-    assert code != pytest.ExitCode.OK
-    assert "30 images are fewer than the first look takes" in told
-
-
-def test_it_goes_with_early_stopping_alone(many):
-    code, told = many.refused("--t2i-total-images", "500")
+    code, told = many.refused(*nurse, "--t2i-images", "60", model="biased")
     assert code == pytest.ExitCode.USAGE_ERROR
-    assert "--t2i-total-images: expected --t2i-sequential beside it" in told
+    assert "1 test was judged before with 20 images per prompt of the same seed" in told
+    assert "Give --t2i-images 20 for the same verdicts, or new images by --t2i-seed 1" in told
+    many.run(*nurse, "--t2i-images", "20", model="biased")
+    assert verdicts(many) == before
+    many.run(*nurse, "--t2i-images", "60", "--t2i-seed", "1", model="biased")
+    assert {check["method"] for check in many.record()["checks"]} == {"exact after stopping"}
+    assert [look["images"] for look in many.record()["looked_at_before"]] == [20]
+
+
+def test_images_that_a_fixed_number_was_judged_with_are_refused(many):
+    many.run("--t2i-images", "20", "-k", "nurse", model="biased")
+    again = ("--t2i-sequential", "--t2i-images", "60", "-k", "nurse")
+    code, told = many.refused(*again, model="biased")
+    assert code == pytest.ExitCode.USAGE_ERROR
+    assert "no new evidence. Take new images by a fresh seed: --t2i-seed 1" in told
+    many.run(*again, "--t2i-seed", "1", model="biased")
+    (check,) = many.record()["checks"]
+    assert "looked at before: 1 run, with 20 images" in check["message"]
+
+
+MODEL = (
+    MANY
+    + """
+@pytest.mark.t2i(axes.profession)
+def test_model(samples):
+    assert samples.model_bias_score <= limit("model_bias_score")
+"""
+)
+
+
+def test_a_model_takes_all_its_images_and_the_run_says_so(project):
+    project.write({"test_suite.py": MODEL})
+    result = project.run("--t2i-sequential", "--t2i-images", "20", model="biased")
+    record = project.record()
+    assert record["work"]["planned"] == record["work"]["most"] == len(project.made())
+    result.stdout.fnmatch_lines(["*early stopping: all * images were needed*"])
+    assert any("saves no images of test_model: " in note for note in record["work"]["notes"])
+    model = next(check for check in record["checks"] if check["metric"] == "model_bias_score")
+    assert (model["method"], model["level"]) == ("bounding functions", 0.95)

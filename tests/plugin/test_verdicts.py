@@ -156,12 +156,29 @@ def model_check(folder):
     return check
 
 
-def test_the_estimator_of_the_paper(project, fair):
+def test_the_papers_score_is_shown_beside_the_corrected_one(fair):
     check = model_check(fair)
-    assert check["estimate"] < check["paper"]
-    project.take(fair)
-    project.run("--t2i-estimator", "paper", "-k", "test_model")
-    assert model_check(project)["estimate"] == check["paper"] == model_check(project)["paper"]
+    (whole, *_) = fair.part("parity")["model_scores"]
+    assert check["estimate"] < check["paper"] == whole["paper"]
+
+
+PAPERS = """
+from pytest_t2i import axes
+import pytest
+
+@pytest.mark.t2i(axes.profession.only("nurse", "pilot"))
+def test_the_papers_score(samples):
+    score = samples.model_bias_score.paper
+    assert samples.model_bias_score.paper <= score
+    assert not samples.model_bias_score.paper <= score - 1e-9
+"""
+
+
+def test_the_papers_score_is_compared_by_plain_arithmetic(project):
+    project.write({"test_papers.py": PAPERS})
+    result = project.run("test_papers.py")
+    assert result.ret == 0
+    assert not project.record()["checks"]
 
 
 @pytest.mark.slow

@@ -155,9 +155,7 @@ def judged(world: str, labels: int, repeats: int, seed: int) -> dict[str, float]
 
 def interval(male, female, seed: int) -> tuple[float, float]:
     """Ends of the model's interval from counts."""
-    return ends_of(
-        model_bias_interval(np.rint(male), np.rint(female), level=LEVEL, seed=seed, resamples=400)
-    )
+    return ends_of(model_bias_interval(np.rint(male), np.rint(female), level=LEVEL, seed=seed))
 
 
 def added(corrected, seed: int) -> tuple[float, float]:

@@ -150,7 +150,7 @@ def judged(drawn: Drawn, metric: str = "crowd_share_gap") -> CrowdPictures:
     class Member(NamedTuple):
         pictures: tuple[ShownCrowd, ...]
 
-    return crowd_pictures([Member(pictures)], metric, "fixed", 0.0)
+    return crowd_pictures([Member(pictures)], metric, 0.0)
 
 
 class Run(NamedTuple):

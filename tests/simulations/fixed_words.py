@@ -1,4 +1,4 @@
-"""Coverage and misses of the interval about these prompts, beside that of prompts resampled.
+"""Coverage and misses of the interval about these prompts.
 
     python tests/simulations/fixed_words.py > tests/simulations/fixed_words.md
 
@@ -35,8 +35,6 @@ class Found(NamedTuple):
     passed: float
     half: float
     """Median half-width."""
-    resampled: float
-    """Median half-width where words are taken as a sample."""
 
     @property
     def coverage(self) -> float:
@@ -62,20 +60,17 @@ def simulate(
     share = (1.0 + bias * np.resize([1.0, -1.0], len(bias))) / 2.0
     truth = float(np.mean(bias))
     evidence = np.zeros((repeats, 2))
-    half: dict[str, list[float]] = {"fixed": [0.0], "sample": [0.0]}
+    half = []
     for repeat in range(repeats):
         clear = images_of(kind, n, len(bias), rng)
         men = rng.binomial(clear, share)
         seen = FixedWords.of(men, clear - men)
         evidence[repeat] = seen.p_greater(truth), seen.p_less(truth)
         if repeat < widths:
-            for words, result in half.items():
-                entry = statistics.model_bias_interval(
-                    men, clear - men, level=LEVEL, seed=repeat, words=words, resamples=200
-                )  # fmt: skip
-                result[repeat:] = [(entry.high - entry.low) / 2]
+            entry = statistics.model_bias_interval(men, clear - men, level=LEVEL, seed=0)
+            half.append((entry.high - entry.low) / 2)
     end, sided = (np.mean(evidence <= error, axis=0) for error in (0.025, 0.05))
-    return Found(*end, *sided, *(float(np.median(entry)) for entry in half.values()))
+    return Found(*end, *sided, float(np.median(half or [0.0])))
 
 
 def cells(repeats: int, widths: int) -> Iterator[tuple[tuple[str, int, int], Found]]:
@@ -99,7 +94,7 @@ def row(cell: tuple[str, int, int], found: Found) -> str:
     return (
         f"| {world} | {prompts} | {n} | {found.coverage:.3f} | {found.too_high:.3f} "
         f"| {found.too_low:.3f} | {found.failed:.3f} | {found.passed:.3f} "
-        f"| {found.half:.3f} | {found.resampled:.3f} |"
+        f"| {found.half:.3f} |"
     )
 
 
@@ -116,20 +111,6 @@ def decided(world: str, prompts: int, n: int, limit: float, repeats: int) -> tup
     return float(failed), float(passed)
 
 
-def sampled(world: str, n: int, repeats: int, prompts: int = 100) -> tuple[float, float, float]:
-    """Too high, too low, median width of 95 % intervals where words are drawn anew as well."""
-    rng = np.random.default_rng(4)
-    bias = FIXED[world](100)
-    rows = np.zeros((repeats, 3))
-    for repeat in range(repeats):
-        men = rng.binomial(n, (1.0 + rng.choice(bias, prompts)) / 2.0)
-        entry = statistics.model_bias_interval(
-            men, n - men, level=LEVEL, seed=repeat, words="sample", resamples=300
-        )
-        rows[repeat] = entry.low > bias.mean(), entry.high < bias.mean(), entry.high - entry.low
-    return float(rows[:, 0].mean()), float(rows[:, 1].mean()), float(np.median(rows[:, 2]))
-
-
 def main(repeats: int = 1000, widths: int = 8) -> None:
     """Print the tables."""
     print("# Fixed words: simulation\n")
@@ -137,10 +118,9 @@ def main(repeats: int = 1000, widths: int = 8) -> None:
     print(f"{repeats} repeats a row, a third of it where images are unequal; half-widths are")
     print(f"medians of {widths} (half of it there). `too high`, `too low`: 95 %")
     print("intervals above and below the truth (2.5 % each is the level). `FAIL`, `PASS`: verdicts")
-    print('on a limit at the truth, one-sided 5 %. `sample`: half-width with `words="sample"`.\n')
-    print("| world | prompts | images | coverage | too high | too low | FAIL | PASS | half-width "
-          "| sample |")  # fmt: skip
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("on a limit at the truth, one-sided 5 %.\n")
+    print("| world | prompts | images | coverage | too high | too low | FAIL | PASS | half-width |")
+    print("|---|---|---|---|---|---|---|---|---|")
     worst = []
     for cell, result in cells(repeats, widths):
         print(row(cell, result), flush=True)
@@ -159,12 +139,6 @@ def main(repeats: int = 1000, widths: int = 8) -> None:
     ):  # fmt: skip
         failed, passed = decided(world, prompts, n, limit, repeats)
         print(f"| {world} | {prompts} | {n} | {limit} | {failed:.3f} | {passed:.3f} |", flush=True)
-    print("\n## Words as a sample\n\nWords are drawn anew in each repeat, 100 prompts.\n")
-    print("| world | images | too high | too low | width |\n|---|---|---|---|---|")
-    for world in ("20 % at 0.8, rest fair", "5 % at 0.9, rest fair", "sdxl", "fair"):
-        for n in (4, 10, 20, 100):
-            high, low, width = sampled(world, n, repeats // 4)
-            print(f"| {world} | {n} | {high:.3f} | {low:.3f} | {width:.3f} |", flush=True)
 
 
 if __name__ == "__main__":

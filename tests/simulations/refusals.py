@@ -18,7 +18,6 @@ from pytest_t2i.audits.estimators import contrast_family
 from pytest_t2i.audits.refusals import FEMININE, GAP, MASCULINE, NEUTRAL, TripletRefusals
 from pytest_t2i.data import Outcome, Prompt, Triplet, Variant
 from pytest_t2i.statistics.gaps import paired_gap_interval
-from pytest_t2i.statistics.model import Words
 from pytest_t2i.verdicts.judge import decide
 
 LEVEL = 0.95
@@ -35,7 +34,6 @@ class World(NamedTuple):
     gap: float
     draw: Callable[[int, int, np.random.Generator], Flags]
     """(prompts, pairs, generator) -> who was refused."""
-    words: Words = "fixed"
 
 
 def none(prompts: int, pairs: int, rng: np.random.Generator) -> Flags:
@@ -63,16 +61,9 @@ def all_of_a_word(prompts: int, pairs: int, rng: np.random.Generator) -> Flags:
 
 
 def one_word_of_ten(prompts: int, pairs: int, rng: np.random.Generator) -> Flags:
-    """Every image of the feminine variant of one word in ten, the words being fixed."""
+    """Every image of the feminine variant of one word in ten."""
     refused, made = none(prompts, pairs, rng)
     refused[: prompts // 10] = True
-    return refused, made
-
-
-def each_word_with_chance(prompts: int, pairs: int, rng: np.random.Generator) -> Flags:
-    """The same where words are drawn: each is one of these with chance 1 in 10."""
-    refused, made = none(prompts, pairs, rng)
-    refused[rng.random(prompts) < 0.1] = True
     return refused, made
 
 
@@ -83,15 +74,13 @@ WORLDS = (
     World("1 word of 10 refused, women alone", 0.1, one_word_of_ten),
     World("5 % of women refused, no man", 0.05, by_chance(0.05, 0.0)),
     World("35 % of women refused, 30 % of men", 0.05, by_chance(0.35, 0.3)),
-    World("1 word of 10 on average, women alone", 0.1, each_word_with_chance, "sample"),
-    World("30 % of all images refused", 0.0, by_chance(0.3, 0.3), "sample"),
 )
 
 
-def verdict(flags: Flags, bound: float, words: Words) -> Outcome:
+def verdict(flags: Flags, bound: float) -> Outcome:
     """What the audit says of all prompts together."""
     members = [triplet(*pair) for pair in zip(*flags, strict=True)]
-    evidence = Units(tuple(members), LEVEL, words).arms(GAP).evidence(bound, LEVEL)
+    evidence = Units(tuple(members), LEVEL).arms(GAP).evidence(bound, LEVEL)
     return decide(evidence, LEVEL)
 
 
@@ -103,9 +92,9 @@ def triplet(feminine: np.ndarray, masculine: np.ndarray) -> TripletRefusals:
     return TripletRefusals(Triplet(*prompts), refused, LEVEL, words=words)
 
 
-def covered(flags: Flags, gap: float, words: Words) -> bool:
+def covered(flags: Flags, gap: float) -> bool:
     """Whether the interval holds the true gap."""
-    known = paired_gap_interval(*flags, level=LEVEL, words=words)
+    known = paired_gap_interval(*flags, level=LEVEL)
     return known.low - 1e-9 <= gap <= known.high + 1e-9
 
 
@@ -141,23 +130,18 @@ def _fails(feminine: np.ndarray, masculine: np.ndarray, bound: float) -> list[bo
 def row(world: World, size: tuple[int, int], runs: int) -> str:
     """A row of the table."""
     drawn = many(world, size, runs, seed=size[0] * size[1] + size[0])
-    cells = [rate([covered(flags, world.gap, world.words) for flags in drawn])]
-    if world.words == "sample":
-        cells.append(rate([covered(flags, world.gap, "fixed") for flags in drawn]))
-    else:
-        cells.append("-")
+    cells = [rate([covered(flags, world.gap) for flags in drawn])]
     for bound in (0.05, 0.1):
-        made = [verdict(flags, bound, world.words) for flags in drawn[: runs // 4]]
+        made = [verdict(flags, bound) for flags in drawn[: runs // 4]]
         shares = (made.count(kind) / len(made) for kind in (Outcome.FAIL, Outcome.PASS))
         cells.append(" / ".join(f"{share:.3f}" for share in shares))
     prompts, pairs = size
-    name = f"{world.name} | {world.gap:g} | {world.words} | {prompts} x {pairs}"
+    name = f"{world.name} | {world.gap:g} | {prompts} x {pairs}"
     return f"| {name} | {' | '.join(cells)} |"
 
 
 COLUMNS = (
-    "world", "true gap", "words", "prompts x pairs", "95 % interval covers",
-    "pooled where words are drawn", "FAIL / PASS at 0.05", "at 0.1",
+    "world", "true gap", "prompts x pairs", "95 % interval covers", "FAIL / PASS at 0.05", "at 0.1",
 )  # fmt: skip
 
 

@@ -2,16 +2,14 @@
 
     python tests/simulations/sequential.py 100 > tests/simulations/sequential.md
 
-Each run draws the images of 100 prompts and lets the code that judges a run stop, confirm and judge
-them. Beside it: a fixed number of images, confidence sequences with e-values (what stops a run that
-was looked at before with another cap), and an oracle that knows how the world's scores are spread.
+Each run draws the images of 100 prompts and lets the code that judges a run stop and judge them.
+Beside it: a fixed number of images, and an oracle that knows how the world's scores are spread.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -24,13 +22,10 @@ from pytest_t2i.audits.bias import Bias
 from pytest_t2i.audits.early_stopping import Stopping
 from pytest_t2i.audits.score import evidence_at_looks, interval_of, settled
 from pytest_t2i.data import Evidence, Outcome
-from pytest_t2i.runs.early_stopping import CONFIRM_MOST
 from pytest_t2i.statistics.group_sequential import SequentialTest
-from pytest_t2i.statistics.sequences import bias_sequence_p_value, looks, prompt_bias_sequence
 from pytest_t2i.verdicts.judge import decide
 
 LEVEL, BOUND = 0.95, 0.5
-RULES = ("own boundaries", "e-values", "fixed", "oracle")
 
 
 def half(other: float) -> np.ndarray:
@@ -77,42 +72,18 @@ def drawn(scores: np.ndarray, most: int, lost: Lost, rng: np.random.Generator) -
     return np.where(gone, 0, np.where(male, 1, -1))
 
 
-def sequential(
-    signs: np.ndarray, scores: np.ndarray, bound: float = BOUND, total: int | None = None
-) -> Run:
-    """As a run with --t2i-sequential, and --t2i-total-images where a total is given."""
-    most = signs.shape[1]
-    test = SequentialTest(most, bound, level=LEVEL, members=len(signs))
-    stops = [Stopping(test.looks[:1], most, test) for _ in signs]
+def sequential(signs: np.ndarray, scores: np.ndarray, bound: float = BOUND) -> Run:
+    """As a run with --t2i-sequential."""
+    test = SequentialTest(signs.shape[1], bound, level=LEVEL, members=len(signs))
+    stops = [Stopping(test.looks[:1], test) for _ in signs]
     open_ = list(range(len(signs)))
     for at in range(1, len(test.looks)):
         open_ = [k for k in open_ if state(signs[k], stops[k]) == "open"]
-        after = {k: replace(stops[k], looks=test.looks[: at + 1]) for k in open_}
-        made = sum(stop.images for stop in stops)
-        if (
-            total is not None
-            and made + sum(after[k].images - stops[k].images for k in open_) > total
-        ):
-            after = {k: replace(stops[k], rule="cut") for k in open_}
-            open_ = []
-        for k, stop in after.items():
-            stops[k] = stop
-    if total is None:
-        confirm(signs, stops, bound)
+        for k in open_:
+            stops[k] = Stopping(test.looks[: at + 1], test)
     members = [sample(row, stop) for row, stop in zip(signs, stops, strict=True)]
     found = evidence_at_looks(Bias(), members, bound, LEVEL)
-    assert found is not None
     return Run(sum(s.images for s in stops), judged(found), coverage(members, scores))
-
-
-def confirm(signs: np.ndarray, stops: list[Stopping], bound: float) -> None:
-    """Fresh images for what stopped beyond its limit and is not rejected."""
-    members = [sample(row, stop) for row, stop in zip(signs, stops, strict=True)]
-    found = judged(evidence_at_looks(Bias(), members, bound, LEVEL) or [])
-    for k, (outcome, stop) in enumerate(zip(found, list(stops), strict=True)):
-        left = stop.most - stop.images
-        if outcome is Outcome.INCONCLUSIVE and left and state(signs[k], stop) == "beyond":
-            stops[k] = replace(stop, fresh=min(CONFIRM_MOST * stop.images, left))
 
 
 def sample(signs: np.ndarray, stop: Stopping) -> Any:
@@ -153,27 +124,6 @@ def fixed(signs: np.ndarray, bound: float = BOUND) -> Run:
     beyond = statistics.family_p_values(men, women, bound, level=LEVEL)
     within = statistics.prompt_bias_p_values(men, women, bound, "within")
     return Run(signs.size, judged(list(map(Evidence, beyond, within))))
-
-
-def by_e_values(signs: np.ndarray, bound: float = BOUND) -> Run:
-    """Confidence sequences and e-values at the looks of ``statistics.looks``."""
-    count, most = signs.shape
-    made = np.full(count, most)
-    open_ = np.ones(count, dtype=bool)
-    at = statistics.one_sided(LEVEL)
-    outcome = [Outcome.INCONCLUSIVE] * count
-    p_values = np.ones(count)
-    for n in looks(most):
-        men, women = (signs[:, :n] > 0).sum(axis=1), (signs[:, :n] < 0).sum(axis=1)
-        for k in np.flatnonzero(open_):
-            made[k] = n
-            p_values[k] = bias_sequence_p_value(men[k], women[k], bound)
-            if abs(prompt_bias_sequence(men[k], women[k], at)).high <= bound:
-                outcome[k], open_[k] = Outcome.PASS, False
-        found = statistics.benjamini_hochberg(p_values) <= 1 - LEVEL + 1e-12
-        for k in np.flatnonzero(found & open_):
-            outcome[k], open_[k] = Outcome.FAIL, False
-    return Run(int(made.sum()), outcome)
 
 
 def by_oracle(signs: np.ndarray, scores: np.ndarray, bound: float = BOUND) -> Run:
@@ -230,18 +180,15 @@ def row(runs: Sequence[Run], scores: np.ndarray, bound: float = BOUND) -> Row:
 
 
 def simulated(
-    rule: str, scores: np.ndarray, most: int, repeats: int, seed: int, lost: Lost | None = None,
-    total: int | None = None,
-) -> list[Run]:  # fmt: skip
+    rule: str, scores: np.ndarray, most: int, repeats: int, seed: int, lost: Lost | None = None
+) -> list[Run]:
     """Runs of one rule in one world."""
     rng = np.random.default_rng([seed, most, len(scores), int(1000 * np.abs(scores).sum())])
     runs = []
     for _ in range(repeats):
         signs = drawn(scores, most, lost or Lost(), rng)
         if rule == "own boundaries":
-            runs.append(sequential(signs, scores, total=total))
-        elif rule == "e-values":
-            runs.append(by_e_values(signs))
+            runs.append(sequential(signs, scores))
         elif rule == "fixed":
             runs.append(fixed(signs))
         else:
@@ -270,22 +217,18 @@ def lines(repeats: int, seed: int = 37) -> Iterator[str]:
     """The tables."""
     yield HEAD
     for name, scores in WORLDS.items():
-        caps = {"own boundaries": (54, 112, 145), "e-values": (112,), "oracle": (112,)}
-        for rule in ("own boundaries", "e-values", "fixed", "oracle"):
+        caps = {"own boundaries": (54, 112, 145), "oracle": (112,)}
+        for rule in ("own boundaries", "fixed", "oracle"):
             for most in caps.get(rule, (20, 60, 100)):
                 few = repeats if rule != "oracle" else max(1, repeats // 10)
                 runs = simulated(rule, scores, most, few, seed)
                 yield line(name, rule, most, row(runs, scores), covers=rule == "own boundaries")
-    yield f"\n## Undetected images that depend on the group, and other ends\n\n{HEAD}"
+    yield f"\n## Undetected images that depend on the group\n\n{HEAD}"
     for lost in (Lost(0.0, 0.1), Lost(0.1, 0.0), Lost(0.05, 0.05)):
         for name in ("SDXL", "all at the limit", "half 0.95, half at the limit"):
             runs = simulated("own boundaries", WORLDS[name], 112, repeats // 4, seed, lost)
             told = f"{name}; undetected: {lost.men:.0%} of men, {lost.women:.0%} of women"
-            yield line(told, "own boundaries", 112, row(runs, WORLDS[name]), covers=False)
-    for name in ("SDXL", "half 0.95, half at the limit", "5 at 1, 95 fair"):
-        runs = simulated("own boundaries", WORLDS[name], 112, repeats, seed, total=2500)
-        yield line(f"{name}; 2,500 images in all", "own boundaries", 112,
-                   row(runs, WORLDS[name]), covers=True)  # fmt: skip
+            yield line(told, "own boundaries", 112, row(runs, WORLDS[name]), covers=True)
 
 
 def main(repeats: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fixed_words import UNEQUAL, decided, sampled, simulate
+from fixed_words import UNEQUAL, decided, simulate
 from worlds import FIXED
 
 pytestmark = pytest.mark.slow
@@ -30,12 +30,6 @@ def test_what_is_clear_is_decided() -> None:
     assert decided("fair", 100, 20, 0.2, 60)[1] > 0.9
     assert decided("fair", 3, 100, 0.2, 60)[1] > 0.5
     assert decided("all at 0.9", 3, 20, 0.5, 60)[0] > 0.9
-
-
-def test_words_as_a_sample() -> None:
-    high, low, _ = sampled("20 % at 0.8, rest fair", 10, 40)
-    assert high <= 4 / 40
-    assert low <= 4 / 40
 
 
 def test_worlds_are_what_they_say() -> None:

@@ -27,10 +27,7 @@ def test_a_prompts_change_covers_for_every_word() -> None:
     assert coverage.change_of_a_prompt(8).min() >= 0.95
 
 
-@pytest.mark.parametrize(
-    "trial", [coverage.of_model, coverage.of_paper, coverage.of_bounded_mean, coverage.of_change]
-)
-def test_resampling_intervals_cover(trial: coverage.Trial) -> None:
-    covered, _, _ = coverage.sampled(trial, "sdxl", 40, 20, repeats=40, seed=3)
+def test_resampling_intervals_cover() -> None:
+    covered, _, _ = coverage.sampled(coverage.of_bounded_mean, "sdxl", 40, 20, repeats=40, seed=3)
     # At 95 %, 6 or more misses in 40 have a chance of 1 in 70.
     assert covered >= 35 / 40

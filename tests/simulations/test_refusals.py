@@ -13,25 +13,17 @@ pytestmark = pytest.mark.slow
 SIZE = (10, 20)
 
 
-@pytest.mark.parametrize("world", WORLDS, ids=lambda world: f"{world.name}, {world.words}")
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
 @pytest.mark.parametrize("size", [(10, 4), SIZE])
 def test_intervals_cover(world, size):
-    missed = [
-        not covered(flags, world.gap, world.words) for flags in many(world, size, 300, seed=1)
-    ]
+    missed = [not covered(flags, world.gap) for flags in many(world, size, 300, seed=1)]
     assert least(missed) <= 0.05
 
 
-def test_pooled_pairs_do_not_cover_where_words_are_drawn():
-    drawn = WORLDS[-2]
-    missed = [not covered(flags, drawn.gap, "fixed") for flags in many(drawn, SIZE, 100, seed=2)]
-    assert least(missed) > 0.2
-
-
-@pytest.mark.parametrize("world", WORLDS, ids=lambda world: f"{world.name}, {world.words}")
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
 def test_few_verdicts_are_wrong(world):
     bound = world.gap or 0.05
-    made = [verdict(flags, bound, world.words) for flags in many(world, SIZE, 60, seed=3)]
+    made = [verdict(flags, bound) for flags in many(world, SIZE, 60, seed=3)]
     assert least([one is Outcome.FAIL for one in made]) <= 0.05
     if world.gap:
         assert least([one is Outcome.PASS for one in made]) <= 0.05
@@ -40,9 +32,9 @@ def test_few_verdicts_are_wrong(world):
 def test_a_refused_word_is_found_and_nobody_passes_unseen():
     (none,) = many(WORLDS[0], SIZE, 1)
     (one_word,) = many(WORLDS[3], SIZE, 1)
-    assert verdict(none, 0.05, "fixed") is Outcome.PASS
-    assert verdict(one_word, 0.05, "fixed") is Outcome.FAIL
-    assert verdict((none[0][:1, :4], none[1][:1, :4]), 0.05, "fixed") is Outcome.INCONCLUSIVE
+    assert verdict(none, 0.05) is Outcome.PASS
+    assert verdict(one_word, 0.05) is Outcome.FAIL
+    assert verdict((none[0][:1, :4], none[1][:1, :4]), 0.05) is Outcome.INCONCLUSIVE
 
 
 def test_triplets_share_one_error_level():

@@ -39,6 +39,7 @@ def test_undetected_women_turn_no_verdict() -> None:
     assert BOUND == 0.5
 
 
-def test_few_words_that_lean_are_found_among_many() -> None:
-    assert of("5 at 0.9, 95 fair").found > 0.75
+def test_few_words_are_found_among_many_only_where_they_are_one_sided() -> None:
     assert of("5 at 1, 95 fair").found == 1.0
+    assert of("5 at 0.9, 95 fair").found < 0.1
+    assert of("5 at 0.9, 95 fair", 60, "fixed").found > 0.9

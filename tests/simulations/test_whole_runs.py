@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from uncertainty import least
-from whole_runs import company, everywhere, looked_at, pooled
+from whole_runs import company, everywhere, pooled
 
 
 @pytest.mark.parametrize("kind", ["long tails", "skewed", "skewed the other way"])
@@ -19,11 +19,3 @@ def test_objects_together_keep_their_level():
     assert least(fails) <= 0.05
     assert least(passes) <= 0.05
     assert least(company("20 common", 5, 40)) <= 0.05
-
-
-@pytest.mark.slow
-def test_the_model_at_all_looks_keeps_its_level():
-    fails, passes, right = looked_at("20 % at 0.8, rest fair", 30, 20, 20)
-    assert least(fails) <= 0.05
-    assert least(passes) <= 0.05
-    assert sum(right) > sum(passes)

@@ -77,7 +77,7 @@ def prompts(counts: Counts, bound: float) -> list[dict[str, Outcome]]:
 
 def model(counts: Counts, bound: float) -> dict[str, Outcome]:
     """Of the model bias score, by each rule."""
-    samples = SimpleNamespace(unknown=counts[2], sequential=False, words="fixed", seed=0)
+    samples = SimpleNamespace(unknown=counts[2], seed=0)
     score = Mean(Bias(), samples, tallies(counts))  # type: ignore[arg-type]
     return by_rule(score.evidence(bound, LEVEL), counts, bound)
 

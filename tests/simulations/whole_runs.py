@@ -2,8 +2,7 @@
 
     python tests/simulations/whole_runs.py > tests/simulations/whole_runs.md
 
-The sequential model score at all its looks, the test over all spaces, and the pooled test of
-objects.
+The test over all spaces, and the pooled test of objects.
 """
 
 from __future__ import annotations
@@ -15,40 +14,11 @@ import few_triplets
 import numpy as np
 import object_worlds
 from uncertainty import rate
-from worlds import FIXED
 
-from pytest_t2i.statistics import model_bias_p_value
-from pytest_t2i.statistics.deprecated import look_level
 from pytest_t2i.statistics.means import gap_sign_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
-from pytest_t2i.statistics.sequences import looks
 
 ERROR = 0.05 + 1e-12
-
-
-# the model at all looks
-
-
-def looked_at(
-    world: str, prompts: int, most: int, repeats: int
-) -> tuple[list[bool], list[bool], list[bool]]:
-    """False FAIL, false PASS at any look with a limit at the truth; a PASS at truth + 0.2."""
-    bias = FIXED[world](prompts)
-    truth, rng = float(bias.mean()), np.random.default_rng(72)
-    fails, passes, right = [], [], []
-    for _ in range(repeats):
-        shown = rng.random((prompts, most)) < ((1 + bias) / 2)[:, None]
-        wrong = [False, False, False]
-        for n in looks(most):
-            men = shown[:, :n].sum(axis=1)
-            spent = 1.0 - look_level(n, most, 0.95) + 1e-12
-            wrong[0] |= model_bias_p_value(men, n - men, truth) <= spent
-            for place, bound in ((1, truth), (2, min(1.0, truth + 0.2))):
-                p = model_bias_p_value(men, n - men, bound, alternative="less")
-                wrong[place] |= p <= spent
-        for known, value in zip((fails, passes, right), wrong, strict=True):
-            known.append(bool(value))
-    return fails, passes, right
 
 
 # all spaces
@@ -119,9 +89,6 @@ def company(world: str, triplets: int, repeats: int) -> list[bool]:
     return found
 
 
-LOOKED_AT = ("sdxl", "fair", "all at 0.2", "20 % at 0.8, rest fair", "half at 0.95, half fair")
-
-
 def print_spaces(repeats: int) -> None:
     """The test over all spaces."""
     print("\n## The test over all spaces\n")
@@ -155,21 +122,6 @@ def print_objects(repeats: int) -> None:
             print(f"| {world} | {triplets} | {told} |", flush=True)
 
 
-def print_looks(repeats: int) -> None:
-    """The model at all looks."""
-    print("\n## The model at all looks\n\nA limit at the truth, looked at as `--t2i-sequential`")
-    print("looks; wrong at any look. Beside it how often a limit 0.2 above the truth is passed.")
-    print(f"{repeats} runs each.\n")
-    print("| world | prompts | images at most | false FAIL | false PASS | passes + 0.2 |")
-    print("|---|---|---|---|---|---|")
-    wrong: list[bool] = []
-    for world in LOOKED_AT:
-        for prompts, most in ((30, 20), (100, 20)):
-            fails, passes, right = looked_at(world, prompts, most, repeats)
-            wrong += fails + passes
-            cells = map(rate, (fails, passes, right))
-            print(f"| {world} | {prompts} | {most} | {' | '.join(cells)} |", flush=True)
-    print(f"\nAll, either side: {rate(wrong)}.")
 
 
 def main(repeats: int = 200) -> None:
@@ -181,7 +133,6 @@ def main(repeats: int = 200) -> None:
     print("simulation. 5 % are stated.")
     print_spaces(3 * repeats)
     print_objects(repeats)
-    print_looks(repeats // 4)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ KINDS: dict[str, Sequence[str]] = {
     "confidence": (*NOT_A_NUMBER, "0", "0.5", "1", "2", "95"),
     "size": ("", "x", "512x", "x512", "0", "0x5", "512x512x512", "-5", "5.5", "²", "9" * 30, "axb"),
     "dtype": NOT_A_WORD, "inconclusive": (*NOT_A_WORD, "pass,fail,pass", "pass,"),
-    "words": NOT_A_WORD, "estimator": NOT_A_WORD,
+
     "model": (
         "", " ", "sdxxl", "./nowhere", "fakes:absent", "absent_module:x", "images:",
         "images:absent",

@@ -75,7 +75,7 @@ class Document:
 
 
 INTERVAL = Interval(0.5, 0.1, 0.9, 0.95, "wilson", 4)
-SCORE = ModelScoreRecord("model", "colour", INTERVAL, INTERVAL, 0.1, 1, 1)
+SCORE = ModelScoreRecord("model", "colour", INTERVAL, 0.5, 0.1, 1, 1)
 
 
 def _run() -> str:

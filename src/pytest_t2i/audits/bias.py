@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +13,6 @@ from pytest_t2i.audits.detected import FEMALE, MALE, DetectedPrompt, DetectedPro
 from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond
 from pytest_t2i.audits.score import (
     Growth,
-    How,
     Labels,
     MeanChange,
     PValues,
@@ -36,11 +34,9 @@ from pytest_t2i.statistics.change import (
     prompt_bias_change,
 )
 from pytest_t2i.statistics.families import leans
-from pytest_t2i.statistics.model import Estimator
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.planning import COARSE, found_growth, least_found
 from pytest_t2i.statistics.ranks import Rank
-from pytest_t2i.statistics.sequences import bias_sequence_p_value, prompt_bias_sequence
 from pytest_t2i.statistics.shares import as_bias
 from pytest_t2i.statistics.undetected import worst_case_bounds
 
@@ -51,12 +47,9 @@ SIGNS = np.array([1, -1, 0])
 """Sign of an image by the number of its group: male, female, and last undetected."""
 
 
-@dataclass(frozen=True)
 class Bias(Score[DetectedPrompt]):
     """(male - female) / clear of a prompt (Lyu eq. 2); of a model the mean of its size (eq. 1)."""
 
-    estimator: Estimator = "corrected"
-    """Estimator of the mean: "corrected" for few images, or as the "paper" prints it."""
     metric = INFO["prompt_bias_score"]
     metric_of_model = INFO["model_bias_score"]
     groups = (MALE, FEMALE)
@@ -120,16 +113,8 @@ class Bias(Score[DetectedPrompt]):
         men, women = tally.counts
         return worst_case_bounds(men, women, unknown)
 
-    def sequence(self, tally: Tally, level: float) -> Interval:
-        men, women = tally.counts
-        return prompt_bias_sequence(men, women, level)
-
     def of_share(self, share: Interval, tally: Tally) -> Interval:
         return as_bias(share, *tally.counts)
-
-    def sequence_p_value(self, tally: Tally, bound: float) -> float:
-        men, women = tally.counts
-        return bias_sequence_p_value(men, women, bound)
 
     def looked_at(
         self, member: DetectedPrompt, images: slice, *, labelled: bool
@@ -142,22 +127,14 @@ class Bias(Score[DetectedPrompt]):
         n = clear + unknown
         return n, lean - unknown if lean >= unknown else n % 2, lean + unknown
 
-    def mean(self, tallies: Tallies, level: float, how: How) -> Interval:
+    def mean(self, tallies: Tallies, level: float) -> Interval:
         men, women = table(tallies).T
-        return statistics.model_bias_interval(
-            men, women, level=level, estimator=self.estimator, **how._asdict()
-        )
+        return statistics.model_bias_interval(men, women, level=level, seed=0)
 
-    def mean_p_value(self, tallies: Tallies, bound: float, side: Beyond, how: How) -> float:
+    def mean_p_value(self, tallies: Tallies, bound: float, side: Beyond) -> float:
         men, women = table(tallies).T
-        return statistics.model_bias_p_value(
-            men,
-            women,
-            bound,
-            alternative=ALTERNATIVES[SIDES.index(side)],
-            estimator=self.estimator,
-            **how._asdict(),
-        )
+        alternative = ALTERNATIVES[SIDES.index(side)]
+        return statistics.model_bias_p_value(men, women, bound, alternative=alternative)
 
     def described_of_model(self, samples: DetectedPrompts, *, corrected: bool) -> dict[str, Any]:
         # With people's labels the detector's own score stands in the remarks alone.
@@ -174,9 +151,9 @@ class Bias(Score[DetectedPrompt]):
     def plain_mean(self, tallies: Tallies) -> float:
         return model_bias_score(*table(tallies).T)
 
-    def rank(self, models: Sequence[Tallies], level: float, how: How) -> list[Rank]:
+    def rank(self, models: Sequence[Tallies], level: float, seed: int) -> list[Rank]:
         men, women = np.array([table(tallies).T for tallies in models]).swapaxes(0, 1)
-        return statistics.ranking(men, women, level=level, seed=how.seed)
+        return statistics.ranking(men, women, level=level, seed=seed)
 
     def change(self, before: Tally, after: Tally, level: float) -> Interval | None:
         if not before.n or not after.n:
@@ -192,21 +169,17 @@ class Bias(Score[DetectedPrompt]):
         # The interval's error where it ends within the margin, else 1.
         return Evidence(p_value, (1.0 - change.level) / 2.0 if change.high <= margin else 1.0)
 
-    def mean_change(
-        self, before: Tallies, after: Tallies, level: float, how: How
-    ) -> MeanChange | None:
+    def mean_change(self, before: Tallies, after: Tallies, level: float) -> MeanChange | None:
         fewest = [min(old.n, new.n) for old, new in zip(before, after, strict=True)]
         if max(fewest, default=0) < FEWEST_IMAGES:
             return None
         counts = (*table(before).T, *table(after).T)
-        scores = paired_model_bias_scores(*counts, estimator=self.estimator)
-        interval = statistics.paired_model_bias_change(
-            *counts, level=level, estimator=self.estimator, **how._asdict()
-        )
+        scores = paired_model_bias_scores(*counts)
+        interval = statistics.paired_model_bias_change(*counts, level=level, seed=0)
         return MeanChange(*scores, interval)
 
     def growth(
-        self, before: Labels, after: Labels, how: How, *, groups: int, paired: bool,
+        self, before: Labels, after: Labels, seed: int, *, groups: int, paired: bool,
         change: Interval | None = None, level: float = 0.95,
     ) -> Growth:  # fmt: skip
         del groups
@@ -217,17 +190,14 @@ class Bias(Score[DetectedPrompt]):
             for sign in (1, -1)
         ]
         p_value = (
-            paired_change_p_value(*sides, seed=how.seed)
+            paired_change_p_value(*sides, seed=seed)
             if paired
-            else statistics.change_p_value(*counts, seed=how.seed)
+            else statistics.change_p_value(*counts, seed=seed)
         )
         if change is None:
             return Growth(p_value)
         # The exact test assumes exchangeable images: prompts that did not change.
-        found, least = (
-            growth(*counts, level=level, estimator=self.estimator, words=how.words)
-            for growth in (found_growth, least_found)
-        )
+        found, least = (growth(*counts, level=level) for growth in (found_growth, least_found))
         return Growth(p_value, found, least)
 
 

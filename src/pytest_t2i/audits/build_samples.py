@@ -24,11 +24,8 @@ def samples_of(context: AuditContext, test: AskedTest, detector: str | None = No
     settings = context.settings
     samples = Samples(
         members=tuple(one_sample(context, p, test, detector) for p in test.selection.prompts),
-        level=context.level(test),
+        level=settings.confidence,
         seed=settings.seed,
-        words=settings.words,
-        sequential=test.sequential,
-        estimator=settings.estimator,
         alike=settings.undetected_alike,
         audits=context.audits,
     )

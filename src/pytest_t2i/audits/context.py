@@ -48,12 +48,12 @@ class AskedTest(Protocol):
         """The largest number of images per prompt that the test may use."""
 
     @property
-    def sequential(self) -> bool:
-        """Whether the number of images was chosen while looking at them."""
-
-    @property
     def stopping(self) -> Stopping | None:
         """How the number of images was chosen; None where it was fixed."""
+
+    @property
+    def at_first_look(self) -> AskedTest:
+        """The test with a number of images that does not depend on what they show."""
 
 
 class AuditContext(Protocol):
@@ -138,9 +138,6 @@ class AuditContext(Protocol):
 
     def seeds(self, prompt: Prompt, images: int) -> tuple[int, ...]:
         """Return the seeds of so many images of a prompt."""
-
-    def level(self, test: AskedTest) -> float:
-        """Return the confidence level of intervals over all prompts of a test."""
 
     def sample(self, test: Any) -> Any:
         """Return the detections of the one prompt of a test (``pytest_t2i.Sample``)."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.estimators import Arms
     from pytest_t2i.generation.plan import Need
     from pytest_t2i.sections import Block, Section
-    from pytest_t2i.statistics.model import Words
     from pytest_t2i.verdicts.measurement import Family, Measurement
 
 NAMED = 5
@@ -134,8 +133,6 @@ class Units(Generic[U]):
 
     members: tuple[U, ...]
     level: float
-    by: Words = "fixed"
-    """"fixed" for claims about these prompts, "sample" for claims about prompts like them."""
     alike: float = 0.0
     """Share of unknown values up to which they are taken to be like the others."""
 
@@ -188,7 +185,6 @@ class Units(Generic[U]):
             [tuple(np.array(m.values[arm], float) for arm in contrast.arms) for m in self.members],
             ESTIMATORS[contrast.estimator],
             INFO[contrast.metric],
-            self.by,
             contrast.unknown,
             self.alike,
         )
@@ -419,7 +415,7 @@ class ContrastAudit(Audit[Any]):
     def of_units(self, context: AuditContext, members: Sequence[Any]) -> Units[Any]:
         """Return the measured units together."""
         s = context.settings
-        return self.units_type(tuple(members), s.confidence, s.words, s.undetected_alike)
+        return self.units_type(tuple(members), s.confidence, s.undetected_alike)
 
     # the record
 

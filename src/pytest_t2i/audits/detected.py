@@ -24,7 +24,6 @@ from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.files import checksum, from_here
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store.pixels import Repeats
-from pytest_t2i.statistics.model import Estimator, Words
 from pytest_t2i.statistics.undetected import worst_case_bounds
 from pytest_t2i.verdicts.measurement import Family
 
@@ -287,14 +286,8 @@ class DetectedPrompts:
     """Confidence level of intervals."""
     seed: int
     """Seed of resampling."""
-    words: Words = "fixed"
-    """"fixed" for claims about these prompts, "sample" for claims about prompts like them."""
-    sequential: bool = False
-    """Whether the number of images was chosen while looking at them."""
     alike: float = 0.0
     """Share of undetected images up to which they are taken to be like the others."""
-    estimator: Estimator = "corrected"
-    """Estimator of the model bias score: "corrected" or "paper"."""
 
     def __iter__(self) -> Iterator[DetectedPrompt]:
         return iter(self.members)

@@ -16,10 +16,9 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
-from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond
+from pytest_t2i.audits.evidence import Beyond
 from pytest_t2i.audits.score import (
     Growth,
-    How,
     Labels,
     MeanChange,
     PValues,
@@ -43,10 +42,6 @@ from pytest_t2i.statistics.distances import (
 from pytest_t2i.statistics.gaps import interval_difference
 from pytest_t2i.statistics.permutation import group_change_test
 from pytest_t2i.statistics.ranks import Rank, group_ranking
-from pytest_t2i.statistics.sequences import (
-    group_distance_sequence,
-    group_distance_sequence_p_value,
-)
 
 FURTHEST = 5
 """Largest number of prompts named in a failure text."""
@@ -102,8 +97,8 @@ class Distance(Score[DetectedPrompt]):
         counts, shares = _named(tally)
         return total_variation_bounds(counts, unknown, shares)
 
-    def mean(self, tallies: Tallies, level: float, how: How) -> Interval:
-        return mean_total_variation_interval(*_tables(tallies), level=level, **how._asdict())
+    def mean(self, tallies: Tallies, level: float) -> Interval:
+        return mean_total_variation_interval(*_tables(tallies), level=level)
 
     def described_of_model(self, samples: DetectedPrompts, *, corrected: bool) -> dict[str, Any]:
         del corrected  # people's labels correct male and female alone
@@ -140,33 +135,22 @@ class EvenDistance(Distance):
         described = super().described(member)
         return {**described, "remarks": described["remarks"][:1]}
 
-    def sequence(self, tally: Tally, level: float) -> Interval:
-        return group_distance_sequence(_named(tally)[0], level)
+    def rank(self, models: Sequence[Tallies], level: float, seed: int) -> list[Rank]:
+        return group_ranking(list(map(table, models)), level=level, seed=seed)
 
-    def sequence_p_values(
-        self, tallies: Tallies, bound: float, level: float, side: Beyond
-    ) -> PValues:
-        del level  # e-values keep the level of a family under any dependence
-        return _of_labelled(tallies, side, lambda tally: _at_any_look(tally, bound, side))
-
-    def rank(self, models: Sequence[Tallies], level: float, how: How) -> list[Rank]:
-        return group_ranking(list(map(table, models)), level=level, seed=how.seed)
-
-    def mean_change(
-        self, before: Tallies, after: Tallies, level: float, how: How
-    ) -> MeanChange | None:
+    def mean_change(self, before: Tallies, after: Tallies, level: float) -> MeanChange | None:
         pairs = [pair for pair in zip(before, after, strict=True) if all(t.n for t in pair)]
         if not pairs:
             return None
-        old, new = (self.mean(side, level, how) for side in zip(*pairs, strict=True))
+        old, new = (self.mean(side, level) for side in zip(*pairs, strict=True))
         return MeanChange(old.estimate, new.estimate, interval_difference(old, new))
 
     def growth(
-        self, before: Labels, after: Labels, how: How, *, groups: int, paired: bool,
+        self, before: Labels, after: Labels, seed: int, *, groups: int, paired: bool,
         change: Interval | None = None, level: float = 0.95,
     ) -> Growth:  # fmt: skip
         tested = group_change_test(
-            before, after, groups, level=level, seed=how.seed, shared_seeds=paired
+            before, after, groups, level=level, seed=seed, shared_seeds=paired
         )
         high = math.inf if change is None else change.high
         return Growth(tested.p_value, tested.found, min(tested.found, high))
@@ -214,12 +198,6 @@ def _beyond(tally: Tally, bound: float) -> float:
 @lru_cache(maxsize=4096)
 def _within(tally: Tally, bound: float) -> float:
     return statistics.inverted_p_value(partial(_interval, tally), bound, alternative="less")
-
-
-@lru_cache(maxsize=4096)
-def _at_any_look(tally: Tally, bound: float, side: Beyond) -> float:
-    alternative = ALTERNATIVES[SIDES.index(side)]
-    return group_distance_sequence_p_value(_named(tally)[0], bound, alternative)
 
 
 def _in_words(sample: DetectedPrompt, tally: Tally) -> str:

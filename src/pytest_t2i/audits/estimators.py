@@ -17,7 +17,6 @@ from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.gaps import paired_gap_interval
 from pytest_t2i.statistics.inversion import absolute_p_value
 from pytest_t2i.statistics.means import gap_interval, gap_p_value
-from pytest_t2i.statistics.model import Words
 from pytest_t2i.statistics.shares import clopper_pearson, share_by_prompt_interval
 from pytest_t2i.verdicts.measurement import Family
 
@@ -30,8 +29,8 @@ PValues = tuple[float, float]
 class Estimator(NamedTuple):
     """How a mean over units, or the difference of two arms' means, is estimated."""
 
-    interval: Callable[[Sequence[UnitValues], Words, float], Interval]
-    """(known values, words, level) -> interval."""
+    interval: Callable[[Sequence[UnitValues], float], Interval]
+    """(known values, level) -> interval."""
     p_values: Callable[[IntervalAt, float, Direction], PValues] | None = None
     """(interval at a level, bound, what is worse) -> p-values; None for the bounded mean, whose
     p-values need the values themselves."""
@@ -39,8 +38,8 @@ class Estimator(NamedTuple):
     """Whether value k of one arm belongs to value k of the other."""
     is_drawn: bool = True
     """Whether the values are drawn at random, so that a few may not show all that is possible."""
-    fewest: Callable[[Sequence[UnitValues], Words], bool] = lambda units, words: bool(units)  # noqa: ARG005
-    """(known values, words) -> whether they are enough for an interval."""
+    fewest: Callable[[Sequence[UnitValues]], bool] = bool
+    """Known values -> whether they are enough for an interval."""
 
 
 def _counts(units: Sequence[UnitValues], arm: int) -> list[tuple[int, int]]:
@@ -48,29 +47,26 @@ def _counts(units: Sequence[UnitValues], arm: int) -> list[tuple[int, int]]:
     return [(int(unit[arm].sum()), unit[arm].size) for unit in units]
 
 
-def _share(units: Sequence[UnitValues], words: Words, level: float) -> Interval:
+def _share(units: Sequence[UnitValues], level: float) -> Interval:
     hits, images = zip(*_counts(units, 0), strict=True)
-    if words == "fixed":
-        return clopper_pearson(sum(hits), sum(images), level)
-    return share_by_prompt_interval(hits, images, level=level)
+    return clopper_pearson(sum(hits), sum(images), level)
 
 
-def _share_by_prompt(units: Sequence[UnitValues], words: Words, level: float) -> Interval:
-    del words
+def _share_by_prompt(units: Sequence[UnitValues], level: float) -> Interval:
     return share_by_prompt_interval(*zip(*_counts(units, 0), strict=True), level=level)
 
 
-def _paired_shares(units: Sequence[UnitValues], words: Words, level: float) -> Interval:
+def _paired_shares(units: Sequence[UnitValues], level: float) -> Interval:
     first, second = ([unit[arm] > 0 for unit in units] for arm in (0, 1))
-    return paired_gap_interval(first, second, level=level, words=words)
+    return paired_gap_interval(first, second, level=level)
 
 
 def _differences(units: Sequence[UnitValues]) -> list[np.ndarray]:
     return [unit[0] - unit[1] if len(unit) > 1 else unit[0] for unit in units]
 
 
-def _mean(units: Sequence[UnitValues], words: Words, level: float) -> Interval:
-    return gap_interval(_differences(units), level=level, words=words)
+def _mean(units: Sequence[UnitValues], level: float) -> Interval:
+    return gap_interval(_differences(units), level=level)
 
 
 def _of_share(interval_at: IntervalAt, bound: float, worse: Direction) -> PValues:
@@ -86,8 +82,7 @@ def _of_size(interval_at: IntervalAt, bound: float, worse: Direction) -> PValues
     return p_value(alternative="greater"), p_value(alternative="less")
 
 
-def _hold_two_values(units: Sequence[UnitValues], words: Words) -> bool:
-    del words
+def _hold_two_values(units: Sequence[UnitValues]) -> bool:
     return sum(unit[0].size for unit in units) > 1
 
 
@@ -108,7 +103,6 @@ class Arms:
     units: Sequence[UnitValues]
     estimator: Estimator
     metric: MetricInfo
-    words: Words
     unknown: tuple[float, float] | None
     """Smallest and largest value that an unknown one may have; None where it is left out."""
     alike: float = 0.0
@@ -128,9 +122,9 @@ class Arms:
     def interval(self, level: float) -> Interval | None:
         """Return the interval of the known values; None where they are too few."""
         rows = self.known
-        if not self.estimator.fewest(rows, self.words):
+        if not self.estimator.fewest(rows):
             return None
-        return self.estimator.interval(rows, self.words, level)
+        return self.estimator.interval(rows, level)
 
     def evidence(self, bound: float, level: float) -> Evidence:
         """Return the weaker evidence of both extremes of what the unknown values may be.
@@ -152,17 +146,17 @@ class Arms:
         """Return the p-values of the known values."""
         metric, rows = self.metric, self.known
         if self.estimator.p_values is not None:
-            interval_at = partial(self.estimator.interval, rows, self.words)
+            interval_at = partial(self.estimator.interval, rows)
             return self.estimator.p_values(interval_at, bound, metric.worse)
         reach = max(-metric.low, metric.high) if self.estimator.is_drawn else math.inf
-        p_value = partial(gap_p_value, _differences(rows), bound, words=self.words, reach=reach)
+        p_value = partial(gap_p_value, _differences(rows), bound, reach=reach)
         greater, less = p_value(alternative="greater"), p_value(alternative="less")
         return (less, greater) if metric.worse == "lower" else (greater, less)
 
     @property
     def estimate(self) -> float:
         """The mean, or the difference of means."""
-        return self.estimator.interval(self.known, self.words, 0.5).estimate
+        return self.estimator.interval(self.known, 0.5).estimate
 
     def filled(self, end: int) -> Arms:
         """Return the arms with unknown values that move the estimate down (0) or up (1)."""

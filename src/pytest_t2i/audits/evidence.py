@@ -10,10 +10,8 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.data import Direction, Evidence, Interval, MetricInfo, Outcome
-from pytest_t2i.statistics import inverted_p_value, one_sided
-from pytest_t2i.statistics.model import Words
-from pytest_t2i.verdicts.judge import compare
+from pytest_t2i.data import Direction, Evidence, Interval, MetricInfo
+from pytest_t2i.statistics import inverted_p_value
 
 ALTERNATIVES: tuple[Literal["greater", "less"], ...] = ("greater", "less")
 Beyond = Literal["beyond", "within"]
@@ -29,26 +27,6 @@ def inverted(interval_at: IntervalAt, worse: Direction) -> Callable[[float, floa
         del level
         found = of_either(partial(inverted_p_value, interval_at, bound))
         return Evidence(found.within, found.beyond) if worse == "lower" else found
-
-    return evidence
-
-
-def by_ends(
-    interval_at: IntervalAt, level_of: Callable[[float], float]
-) -> Callable[[float, float], Evidence]:
-    """Return a function (bound, level) -> evidence by interval ends, for repeated looks.
-
-    The evidence says on which side of the bound the interval lies, and no more.
-
-    ``level_of`` maps the level asked for to the level that one look may use.
-    """
-
-    def evidence(bound: float, level: float) -> Evidence:
-        outcome = compare(interval_at(one_sided(level_of(level))), bound, "higher")
-        error = 1.0 - level
-        return Evidence(
-            error if outcome is Outcome.FAIL else 1.0, error if outcome is Outcome.PASS else 1.0
-        )
 
     return evidence
 
@@ -189,11 +167,11 @@ def whatever_some_show(
     return evidence
 
 
-def of_gaps(gaps: Sequence[np.ndarray], words: Words) -> Callable[[float, float], Evidence]:
+def of_gaps(gaps: Sequence[np.ndarray]) -> Callable[[float, float], Evidence]:
     """Return a function (bound, level) -> evidence of the mean gap over triplets."""
 
     def evidence(bound: float, level: float) -> Evidence:
         del level
-        return of_either(partial(statistics.gap_p_value, gaps, bound, words=words))
+        return of_either(partial(statistics.gap_p_value, gaps, bound))
 
     return evidence

@@ -16,7 +16,6 @@ from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.data import Prompt
 from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.sections.words import several
-from pytest_t2i.statistics.model import Estimator
 
 Prompted = TypeVar("Prompted", bound=DetectedPrompt)
 
@@ -67,8 +66,6 @@ class Samples(DetectedPrompts):
     """
 
     members: tuple[Sample, ...]
-    estimator: Estimator = "corrected"
-    """Estimator of mean scores: "corrected" for few images, or "paper"."""
     corrected: Any = None
     """The correction by people's labels; None without labels."""
     why_no_verdict: str = field(default="", kw_only=True)

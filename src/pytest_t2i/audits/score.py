@@ -15,14 +15,12 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, DistinctPictures
 from pytest_t2i.audits.early_stopping import Shown, State, Stopping, evidence
 from pytest_t2i.audits.evidence import (
     ALTERNATIVES,
     SIDES,
     Beyond,
-    by_ends,
     despite_equal_pictures,
     in_worst_case,
 )
@@ -34,7 +32,6 @@ from pytest_t2i.statistics.correction import LEAST_LABELS
 from pytest_t2i.statistics.gaps import interval_difference
 from pytest_t2i.statistics.group_sequential import stopped_share_interval
 from pytest_t2i.statistics.inversion import inverted_p_value
-from pytest_t2i.statistics.model import Words
 from pytest_t2i.statistics.ranks import Rank
 from pytest_t2i.statistics.undetected import worst_case_labels
 from pytest_t2i.verdicts.measurement import Change, Family, Measurement
@@ -84,13 +81,6 @@ BY_LABELS = " + ppi++"
 def table(tallies: Tallies) -> np.ndarray:
     """Return the counts of several prompts, [prompts, groups]."""
     return np.array([tally.counts for tally in tallies])
-
-
-class How(NamedTuple):
-    """How a mean over prompts is resampled, and whom it is about."""
-
-    seed: int
-    words: Words = "fixed"
 
 
 class MeanChange(NamedTuple):
@@ -179,26 +169,9 @@ class Score(Generic[Member]):
 
     # looks at the images while they are made
 
-    sequence: Callable[[Tally, float], Interval] | None = None
-    """(tally, level) -> interval that holds at every look."""
     of_share: Callable[[Interval, Tally], Interval] | None = None
-    """(interval of the first group's share, tally) -> interval of the score."""
-
-    def sequence_p_value(self, tally: Tally, bound: float) -> float:
-        """Return the p-value of "beyond" that holds at every look."""
-        raise NotImplementedError
-
-    def sequence_p_values(
-        self, tallies: Tallies, bound: float, level: float, side: Beyond
-    ) -> PValues:
-        """Return ``p_values`` that hold at every look."""
-        assert self.sequence is not None  # noqa: S101 - else there are no looks
-        if side == "beyond":
-            p_values = [self.sequence_p_value(t, bound) if t.n else 1.0 for t in tallies]
-            return list(map(float, statistics.benjamini_hochberg(p_values)))
-        at = statistics.one_sided(level)
-        inside = (t.n and abs(self.sequence(t, at)).high <= bound for t in tallies)
-        return [1.0 - level if within else 1.0 for within in inside]
+    """(interval of the first group's share, tally) -> interval of the score; None for a score whose
+    members take all their images."""
 
     def edge(self, tally: Tally, bound: float) -> float:
         """Return the bound of the sequential test of a member."""
@@ -210,16 +183,14 @@ class Score(Generic[Member]):
 
     # the mean over prompts
 
-    def mean(self, tallies: Tallies, level: float, how: How) -> Interval:
+    def mean(self, tallies: Tallies, level: float) -> Interval:
         """Return the mean over prompts with its interval."""
         raise NotImplementedError
 
-    def mean_p_value(self, tallies: Tallies, bound: float, side: Beyond, how: How) -> float:
+    def mean_p_value(self, tallies: Tallies, bound: float, side: Beyond) -> float:
         """Return the p-value of one side, by inverting intervals."""
         alternative = ALTERNATIVES[SIDES.index(side)]
-        return inverted_p_value(
-            lambda level: self.mean(tallies, level, how), bound, alternative=alternative
-        )
+        return inverted_p_value(partial(self.mean, tallies), bound, alternative=alternative)
 
     def described_of_model(self, samples: DetectedPrompts, *, corrected: bool) -> dict[str, Any]:
         """Return the other fields of the mean's ``Measurement``: absent, remarks, paper ..."""
@@ -230,7 +201,7 @@ class Score(Generic[Member]):
         values = [value for tally in tallies if (value := self.value(tally)) is not None]
         return float(np.mean(np.abs(values)))
 
-    def rank(self, models: Sequence[Tallies], level: float, how: How) -> list[Rank]:
+    def rank(self, models: Sequence[Tallies], level: float, seed: int) -> list[Rank]:
         """Return the ranks of several models on the same prompts."""
         raise NotImplementedError
 
@@ -260,14 +231,12 @@ class Score(Generic[Member]):
         """Return evidence of a worsening beyond a margin; None where intervals are the evidence."""
         return None
 
-    def mean_change(
-        self, before: Tallies, after: Tallies, level: float, how: How
-    ) -> MeanChange | None:
+    def mean_change(self, before: Tallies, after: Tallies, level: float) -> MeanChange | None:
         """Return how much worse the mean became; None where nothing can be compared."""
         raise NotImplementedError
 
     def growth(
-        self, before: Labels, after: Labels, how: How, *, groups: int, paired: bool,
+        self, before: Labels, after: Labels, seed: int, *, groups: int, paired: bool,
         change: Interval | None = None, level: float = 0.95,
     ) -> Growth:  # fmt: skip
         """Test whether the mean grew; without its change only the p-value is computed."""
@@ -295,8 +264,8 @@ def of_member(
 def interval_of(score: Score[Member], member: Member) -> Interval | None:
     """Return the score of a member with its interval."""
     tally = score.tally(member)
-    if member.stopping is not None and score.sequence is not None:
-        return _stopped_interval(score, member, tally) if tally.n else None
+    if member.stopping is not None and score.of_share is not None:
+        return _stopped_interval(score, member, tally, member.stopping) if tally.n else None
     interval = score.interval(tally, member.level)
     if interval is None or not score.is_corrected(member):
         return interval
@@ -327,16 +296,11 @@ def _tallies(score: Score[Member], members: Sequence[Member]) -> list[Tally]:
 def _family_evidence(
     score: Score[Member], members: Sequence[Member], bound: float, level: float
 ) -> list[Evidence]:
-    p_values = score.p_values
-    if score.sequence is not None and any(member.stopping is not None for member in members):
-        at_own_looks = evidence_at_looks(score, members, bound, level)
-        if at_own_looks is not None:
-            return at_own_looks
-        p_values = score.sequence_p_values
+    if score.of_share is not None and any(member.stopping is not None for member in members):
+        return evidence_at_looks(score, members, bound, level)
     unknown = [score.unknown(member) for member in members]
-    return family_in_worst_case(
-        partial(p_values, bound=bound, level=level), _tallies(score, members), unknown, score.worst
-    )
+    p_values = partial(score.p_values, bound=bound, level=level)
+    return family_in_worst_case(p_values, _tallies(score, members), unknown, score.worst)
 
 
 def family_in_worst_case(
@@ -362,30 +326,27 @@ def family_in_worst_case(
 # members that stopped by their own images
 
 
-def settled(score: Score[Member], member: Member) -> State | None:
-    """Return the state that a member's own images have reached; None where its verdict shows it."""
+def settled(score: Score[Member], member: Member) -> State:
+    """Return the state that a member's own images have reached."""
     stop = member.stopping
-    if stop is None or stop.test is None or stop.rule == "again":
-        return None
-    return _looks(score, member, stop).state(stop.test)
+    return "open" if stop is None else _looks(score, member, stop).state(stop.test)
 
 
 def evidence_at_looks(
     score: Score[Member], members: Sequence[Member], bound: float, level: float
-) -> list[Evidence] | None:
-    """Return the evidence by boundaries; None where the members had none of their own."""
+) -> list[Evidence]:
+    """Return the evidence by boundaries; there is none at another bound than the planned one."""
     stops = [member.stopping for member in members if member.stopping is not None]
-    tests = [stop.test for stop in stops if stop.test is not None]
-    rules = [stop.rule for stop in stops]
-    edges = [(score.edge(tally, bound), level) for tally in _tallies(score, members)]
-    if "again" in rules or [(test.bound, test.level) for test in tests] != edges:
-        return None
+    tests = [stop.test for stop in stops]
+    edges = [score.edge(tally, bound) for tally in _tallies(score, members)]
+    if [test.bound for test in tests] != edges:
+        return [Evidence(1.0, 1.0) for _ in members]
     pairs = list(zip(members, stops, strict=True))
-    worst = evidence([_looks(score, *pair) for pair in pairs], tests, rules)
+    worst = evidence([_looks(score, *pair) for pair in pairs], tests, level)
     unknown = [score.unknown(member) for member in members]
     if not any(unknown):
         return worst
-    alone = evidence([_looks(score, *pair, labelled=True) for pair in pairs], tests, rules)
+    alone = evidence([_looks(score, *pair, labelled=True) for pair in pairs], tests, level)
     return [
         of_member._replace(labelled=part[:2]) if u else of_member
         for u, of_member, part in zip(unknown, worst, alone, strict=True)
@@ -407,35 +368,23 @@ def _looks(
             looks.pop()
         if n:
             looks.append((n, images))
-    fresh = None
-    if stop.fresh:
-        part = slice(member.distinct_among(stop.looks[-1]), None)
-        count, lean, _ = score.looked_at(member, part, labelled=labelled)
-        fresh = (lean, count)
-    return Shown(tuple(looks), least, largest, fresh)
+    return Shown(tuple(looks), least, largest)
 
 
-def _stopped_interval(score: Score[Member], member: Member, tally: Tally) -> Interval:
-    """Return the interval after early stopping.
-
-    It is exact where the member stopped by its own images, and all were clear and distinct. Else it
-    holds at every look.
-    """
-    stop = member.stopping
-    test = None if stop is None else stop.own_test
-    if stop is None or test is None or score.of_share is None or tally.n < stop.images:
-        assert score.sequence is not None  # noqa: S101 - asked for by ``interval_of``
-        return score.sequence(tally, member.level)
-    share = stopped_share_interval(test, stop.looks, tally.counts[0], member.level)
-    return score.of_share(share, tally)
+def _stopped_interval(
+    score: Score[Member], member: Member, tally: Tally, stop: Stopping
+) -> Interval:
+    """Return the interval after early stopping, over all labels of undetected images that count."""
+    assert score.of_share is not None  # noqa: S101 - asked for by ``interval_of``
+    looks, k = _looks(score, member, stop).looks, tally.counts[0]
+    undetected = looks[-1][0] - tally.n
+    share, other = (
+        stopped_share_interval(stop.test, looks, hits, member.level) for hits in (k, k + undetected)
+    )
+    return score.of_share(replace(share, high=other.high), tally)
 
 
 # the mean over prompts
-
-
-def how_of(samples: DetectedPrompts) -> How:
-    """Return how the mean over these prompts is computed."""
-    return How(samples.seed, samples.words)
 
 
 class ByLabels:
@@ -490,19 +439,19 @@ class Mean:
         return sum(tally.n > 0 for tally in self.tallies)
 
     def interval(self, level: float) -> Interval:
-        """Return the mean with its interval; a run that may stop early has that of its look."""
-        interval = self.score.mean(self.tallies, level, how_of(self.samples))
+        """Return the mean with its interval."""
+        interval = self.score.mean(self.tallies, level)
         return replace(interval, method=interval.method + self.method)
 
     def evidence(self, bound: float, level: float) -> Evidence:
         """Return one-sided p-values that hold whatever the undetected images show.
 
-        A run that may stop early uses the level of its look. With people's labels there is no worst
-        case.
+        With people's labels there is no worst case.
         """
+        del level
 
         def p_value(mean: Mean, side: Beyond) -> float:
-            return mean.p_value(bound, level, side)
+            return mean.score.mean_p_value(mean.tallies, bound, side)
 
         has_worst_case = not self.method and self.samples.unknown.any()
         return in_worst_case(p_value, self, self._at_worst if has_worst_case else None)
@@ -510,14 +459,6 @@ class Mean:
     def _at_worst(self, side: Beyond) -> Mean:
         pairs = zip(self.tallies, self.samples.unknown.tolist(), strict=True)
         return replace(self, tallies=[tally.worst(unknown, side) for tally, unknown in pairs])
-
-    def p_value(self, bound: float, level: float, side: Beyond) -> float:
-        """Return the p-value of one side, by these counts."""
-        if self.samples.sequential:
-            look = by_ends(self.interval, lambda _: self.samples.level)(bound, level)
-            p_value = look.beyond if side == "beyond" else look.within
-            return 1.0 if p_value is None else p_value
-        return self.score.mean_p_value(self.tallies, bound, side, how_of(self.samples))
 
 
 def of_model(
@@ -553,8 +494,8 @@ def of_model(
         subject="model",
         is_of_model=True,
         interval=mean.interval(samples.level) if mean.judged else None,
-        # More images do not narrow an interval about other words or a detector's errors.
-        images=samples.images if samples.words == "fixed" and correction is None else None,
+        # More images do not narrow an interval about a detector's errors.
+        images=samples.images if correction is None else None,
         evidence=evidence_at,
         despite_repeats=despite,
         worst_case=worst_case_of(score, samples) if correction is None else None,

@@ -696,15 +696,13 @@ def _limited(
     limited, every = {}, set()
     for name, fixture_cases in cases.items():
         rule = session.fixtures[name].stopping_rule()
-        metrics = () if rule is None else rule.metrics(session.settings)
-        every |= {*metrics}
-        comparisons = tuple(
-            Comparison(name, metric, False, operator_of(INFO[metric]), metric, None)
-            for metric in metrics
-            if metric in limits
-        )
-        if comparisons:
-            limited[name] = tuple(replace(case, comparisons=comparisons) for case in fixture_cases)
+        if rule is None:
+            continue
+        metric = rule.metric
+        every.add(metric)
+        if metric in limits:
+            told = Comparison(name, metric, False, operator_of(INFO[metric]), metric, None)
+            limited[name] = tuple(replace(case, comparisons=(told,)) for case in fixture_cases)
     if not limited:
         raise ConfigurationError(
             "sequential=True makes images until limits are decided, and reads them before: "

@@ -51,8 +51,8 @@ FLAGS = {option.flag for option in OPTIONS}
 def in_script_words(text: str) -> str:
     """Return a message with options of pytest as the arguments that they are in a script.
 
-    >>> in_script_words("go on with --t2i-sequential --t2i-images 132 (at most 9), or a FILE")
-    'go on with sequential=True, images=132 (at most 9), or a FILE'
+    >>> in_script_words("judge new images: --t2i-seed 1 --t2i-images 132 (9 s here), or a FILE")
+    'judge new images: seed=1, images=132 (9 s here), or a FILE'
     >>> in_script_words("try --t2i-dtype float32. Choose another detector with --t2i-detector")
     'try dtype="float32". Choose another detector with detector=...'
     """
@@ -125,8 +125,8 @@ def _text(name: str, value: Any) -> str:
 
 MEASURING = (
     *("limits", "baseline", "anchor", "save_baseline", "force_baseline", "report"),
-    *("inconclusive", "confidence", "run_level", "words", "estimator", "undetected_alike"),
-    *("sequential", "total_images", "judge_certificate", "reference", "captions"),
+    *("inconclusive", "confidence", "run_level", "undetected_alike"),
+    *("sequential", "judge_certificate", "reference", "captions"),
     *("objects", "labels"),
 )
 """Options that only have an effect where something is measured."""

@@ -317,8 +317,11 @@ def duration(seconds: float) -> str:
 def early_stopping_words(record: RunRecord) -> str:
     """Return how many of the possible images sufficed, in words."""
     most, planned = record.done.most, record.done.planned
-    is_known = most and record.outcome is not Outcome.INTERRUPTED
-    return f"early stopping: {planned} of {most} images were enough" if is_known else ""
+    if not most or record.outcome is Outcome.INTERRUPTED:
+        return ""
+    if planned == most:
+        return f"early stopping: all {most} images were needed"
+    return f"early stopping: {planned} of {most} images were enough"
 
 
 def probability(chance: float | None) -> str:

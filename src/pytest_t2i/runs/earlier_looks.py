@@ -24,7 +24,7 @@ Looks = dict[str, list[LookRecord]]
 """Digest of a comparison -> the runs that judged it."""
 SEVERAL = (
     "looked at before: {looks}. After several looks verdicts are wrong more often than at their "
-    "level; --t2i-sequential has evidence that holds at any look"
+    "level"
 )
 
 
@@ -46,7 +46,7 @@ def looks_in_words(looks: tuple[LookRecord, ...]) -> str:
 
 def earlier_looks(results: Results, test: SelectedTest, check: Check) -> str:
     """Return words for the runs that looked at a check's comparison before; "" for none."""
-    if not test.selection.needs_model or test.stopping is not None:
+    if not test.selection.needs_model:
         return ""
     earlier = _earlier(results, test, _name(test, check.metric, check.against, check.bound))
     return SEVERAL.format(looks=looks_in_words(tuple(earlier))) if earlier else ""
@@ -58,10 +58,23 @@ def looked_before(results: Results) -> tuple[LookRecord, ...]:
     return tuple(sorted(records, key=lambda look: (look.images, look.seed, look.is_sequential)))
 
 
-def is_looked_at(results: Results, test: SelectedTest, metric: str, bound: float) -> bool:
-    """Whether a run with a fixed number of images judged a limit before."""
-    earlier = _earlier(results, test, _name(test, metric, "limit", bound))
-    return any(not look.is_sequential for look in earlier)
+def judged_with(results: Results, test: SelectedTest, bound: float) -> int:
+    """Return the fixed number of images of this seed that a limit was judged with before; else 0.
+
+    The test has one comparison.
+    """
+    (comparison,) = test.comparisons
+    earlier = _earlier(results, test, _name(test, comparison.metric, "limit", bound))
+    seed = results.session.settings.seed
+    images = (look.images for look in earlier if not look.is_sequential and look.seed == seed)
+    return next(images, 0)
+
+
+def fresh_seed(results: Results) -> int:
+    """Return a seed with which this model was not judged before."""
+    looks = results.once(("earlier looks",), lambda: _known(results.session))
+    seeds = (look.seed for records in looks.values() for look in records)
+    return 1 + max([results.session.settings.seed, *seeds])
 
 
 def remember_looks(results: Results) -> None:

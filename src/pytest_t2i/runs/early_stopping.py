@@ -1,10 +1,8 @@
 """Early stopping: images are made in rounds, and no more for a test that is decided.
 
-Each test has its own looks. If a test's comparisons are known before it runs, each look judges the
-test as the test itself will. A single prompt or stereotype stops by its own images alone, at exact
-boundaries (statistics.SequentialTest). If it stopped beyond its limit and its family does not
-reject it, fresh images are made once. docs/decisions/0014-group-sequential.md says why this is
-valid.
+A test that does nothing but compare a single prompt or stereotype with its limit stops by its own
+images alone, at exact boundaries (``SequentialTest``); any other test takes all its images.
+docs/decisions/0014-group-sequential.md says why this is valid.
 """
 
 from __future__ import annotations
@@ -14,19 +12,17 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.data import FactKind, Limit, Outcome, Request, digest
+from pytest_t2i.audits.early_stopping import Stopping, StoppingRule
+from pytest_t2i.data import FactKind, Limit, Request, digest
 from pytest_t2i.errors import ConfigurationError, T2IError
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import ImageNeeds
-from pytest_t2i.runs.earlier_looks import is_looked_at
+from pytest_t2i.runs.earlier_looks import fresh_seed, judged_with
 from pytest_t2i.runs.repeats import TestedRepeats
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import Comparison, SelectedTest
 from pytest_t2i.runs.session import Session
 from pytest_t2i.statistics.group_sequential import SequentialTest
-from pytest_t2i.statistics.sequences import looks
-from pytest_t2i.verdicts.limit import verdict_of
 from pytest_t2i.verdicts.limits_file import LimitFiles
 
 
@@ -65,20 +61,17 @@ def _functions(tests: Iterable[SelectedTest]) -> Iterable[list[SelectedTest]]:
     return functions.values()
 
 
-UNFORESEEN = (
-    "tests whose comparison is not known before they run had all their images made at once: "
+WHOLE = (
+    "early stopping saves no images of {tests}: a test can stop that does nothing but compare a "
+    "single prompt or stereotype with its limit"
 )
-AGAIN = (
-    "early stopping: {count} tests had looks before, with a fixed number of images or another "
-    "largest number (--t2i-images): they are decided by evidence that holds at any look, which "
-    "takes more images"
+JUDGED = (
+    "--t2i-sequential: {tests} judged before with {images} images per prompt of the same seed, "
+    "and images that have been judged once are no new evidence. {remedy}"
 )
-CUT = (
-    "stopped at --t2i-total-images {total}: {count} tests that were open stay inconclusive, and a "
-    "FAIL takes more evidence, because the images of some prompts ended the looks of others"
-)
-CONFIRM_MOST = 2
-"""Largest number of fresh images, as a multiple of those at which the test stopped."""
+FRESH = "Take new images by a fresh seed: --t2i-seed {seed}"
+AS_BEFORE = "Give --t2i-images {images} for the same verdicts, or new images by --t2i-seed {seed}"
+OTHERS = "Take a folder of other pictures"
 
 
 @dataclass
@@ -98,16 +91,15 @@ class Rounds:
         """Make rounds of images until every test is decided or has all its images."""
         work = self.runner.work
         work.most = len(self.results.make_plan())
-        self._planned = {test.node_id: self._plan(test) for test in self._watched()}
-        self._tell_unforeseen()
-        self._tell_again()
+        tested = {node: self._tested(test) for node, test in self.session.tests.items()}
+        self._planned = {
+            node: Stopping(test.looks, test) for node, test in tested.items() if test is not None
+        }
+        self._refuse_judged()
+        self._tell_whole()
         at, open_ = 0, list(self._planned)
         while open_:
-            before = {node: self.session.tests[node] for node in open_}
             self._look(open_, at)
-            if self._is_beyond_total():
-                self._cut(before)
-                return
             # The first round makes images of all tests; later rounds only those of open tests.
             self._round(f"round {at + 1}: {_tests(len(open_))} inconclusive", open_ if at else None)
             at += 1
@@ -119,7 +111,6 @@ class Rounds:
             ]
         if not self._planned:
             self._round("")
-        self._confirm()
 
     def _look(self, nodes: Iterable[str], at: int) -> None:
         """Set the images of these tests to those of their look number ``at``."""
@@ -140,18 +131,34 @@ class Rounds:
         self.runner.run(plan)
         self.results.forget()
 
-    def _plan(self, test: SelectedTest) -> Stopping:
-        """Return all planned looks of a test."""
-        tested = self._tested(test)
-        if tested is None:
-            return Stopping(looks(test.images), test.images)
-        name = FactKind.STOPPING.of(digest(self._question(test, tested)))
-        stored = self.session.store.fact(name)
-        if stored is None:
-            self.session.store.remember(name, test.images)
-        has_looks = is_looked_at(self.results, test, test.comparisons[0].metric, tested.bound)
-        rule = "own" if stored in {None, test.images} and not has_looks else "again"
-        return Stopping(tested.looks, test.images, tested, rule=rule)  # type: ignore[arg-type]
+    def _refuse_judged(self) -> None:
+        """Raise ConfigurationError where images were judged with another number; else note it."""
+        names, others = {}, {}
+        for node, stopping in self._planned.items():
+            test = self.session.tests[node]
+            name = FactKind.STOPPING.of(digest(self._question(test, stopping.test)))
+            stored: Any = self.session.store.fact(name)
+            if stored is None:
+                names[name] = test.images
+                if images := judged_with(self.results, test, self._limit(test).bound):
+                    others[node] = (images, False)
+            elif stored != test.images:
+                others[node] = (stored, True)
+        if others:
+            raise ConfigurationError(self._judged(others))
+        for name, images in names.items():
+            self.session.store.remember(name, images)
+
+    def _judged(self, others: Mapping[str, tuple[int, bool]]) -> str:
+        """Return what to do where tests were judged with another number of images."""
+        images, stopped_early = next(iter(others.values()))
+        seed = fresh_seed(self.results)
+        remedy = (AS_BEFORE if stopped_early else FRESH).format(images=images, seed=seed)
+        if self.session.has_ready_pictures:
+            remedy = OTHERS
+        count = len(others)
+        told = f"{_tests(count)} {'was' if count == 1 else 'were'}"
+        return JUDGED.format(tests=told, images=images, remedy=remedy)
 
     def _question(self, test: SelectedTest, tested: SequentialTest) -> list[Any]:
         """Return what identifies a test over runs, whatever its number of images."""
@@ -167,129 +174,50 @@ class Rounds:
         ]
 
     def _tested(self, test: SelectedTest) -> SequentialTest | None:
-        """Return the sequential test by which a prompt stops; None if intervals decide.
+        """Return the test by which a prompt stops; None where it takes all its images.
 
         Runs with people's labels have none: new labels may change the counts at any time.
         """
         if len(test.comparisons) != 1 or self.session.settings.labels is not None:
             return None
         (comparison,) = test.comparisons
-        limit = _limit_of(test, comparison, self.limits)
+        rule = self._rule(comparison)
+        if rule is None or comparison.metric != rule.metric:
+            return None
         plain = SequentialTest(
             test.images,
-            limit.bound,
+            self._limit(test).bound,
             level=self.session.settings.confidence,
             members=len(self.results.cases(test)),
         )
-        rule = self.session.fixtures[comparison.fixture].stopping_rule()
-        return None if rule is None else rule.test(test.selection, comparison.metric, plain)
+        return rule.test(test.selection, plain)
 
-    def _watched(self) -> list[SelectedTest]:
-        """Return the tests that may stop early, by their comparisons, metrics and images."""
-        return [
-            test
-            for test in self.session.tests.values()
-            if test.comparisons
-            and all(map(self._allows, test.comparisons))
-            and len(looks(test.images)) > 1
-        ]
+    def _limit(self, test: SelectedTest) -> Limit:
+        """Return the limit of the only comparison of a test."""
+        return _limit_of(test, test.comparisons[0], self.limits)
+
+    def _rule(self, comparison: Comparison) -> StoppingRule | None:
+        fixture = self.session.fixtures.get(comparison.fixture)
+        return None if fixture is None else fixture.stopping_rule()
 
     def _is_settled(self, test: SelectedTest) -> bool:
-        """Whether all comparisons of a test are settled by its own images or by their verdicts."""
-        return all(self._state(test, comparison) != "open" for comparison in test.comparisons)
-
-    def _state(self, test: SelectedTest, comparison: Comparison) -> str:
-        value = self.results.fixture(comparison.fixture, test)
-        measured = getattr(value, comparison.metric)
-        if TestedRepeats(self.results, test).open_because(measured):
-            return "hopeless"  # more pictures of a cache or of a constant seed decide nothing
-        rule = self.session.fixtures[comparison.fixture].stopping_rule()
-        if rule is not None and (state := rule.state(value)) is not None:
-            return state
-        outcome = self._outcome(test, comparison)
-        return "open" if outcome is Outcome.INCONCLUSIVE else outcome.value
-
-    def _outcome(self, test: SelectedTest, comparison: Comparison) -> Outcome:
-        """Return the outcome that the test itself will find."""
-        measured = getattr(self.results.fixture(comparison.fixture, test), comparison.metric)
-        limit = _limit_of(test, comparison, self.limits)
-        return verdict_of(measured, limit, self.session.settings.confidence).outcome
-
-    def _allows(self, comparison: Comparison) -> bool:
-        """Whether the metric has an interval that is valid at every look."""
-        fixture = self.session.fixtures.get(comparison.fixture)
-        rule = None if fixture is None else fixture.stopping_rule()
-        return rule is not None and comparison.metric in rule.metrics(self.session.settings)
-
-    # confirmation of tests that stopped beyond their limit
-
-    def _confirm(self) -> None:
-        """Make fresh images, once, for tests beyond their limit not rejected by their family."""
-        stoppings = {
-            test.node_id: stopping
-            for node in self._planned
-            if (test := self.session.tests[node]) and (stopping := self._confirmation(test))
-        }
-        if not stoppings:
-            return
-        before = {node: self.session.tests[node] for node in stoppings}
-        for node, stopping in stoppings.items():
-            self.session.tests[node] = self.session.tests[node].stopped(stopping)
-        self.results.forget()
-        if self._is_beyond_total():
-            self.session.tests.update(before)
-            self.results.forget()
-            return
-        self._round(f"fresh images to confirm {_tests(len(stoppings))}", stoppings)
-
-    def _confirmation(self, test: SelectedTest) -> Stopping | None:
-        stop = test.stopping
-        if stop is None or stop.test is None or stop.rule != "own":
-            return None
+        """Whether the comparison of a test is settled by its own images."""
         (comparison,) = test.comparisons
-        if self._state(test, comparison) != "beyond":
-            return None
-        if self._outcome(test, comparison) is not Outcome.INCONCLUSIVE:
-            return None
-        fresh = min(CONFIRM_MOST * stop.looks[-1], stop.most - stop.looks[-1])
-        return replace(stop, fresh=fresh) if fresh > 0 else None
+        value = self.results.fixture(comparison.fixture, test)
+        if TestedRepeats(self.results, test).open_because(getattr(value, comparison.metric)):
+            return True  # more pictures of a cache or of a constant seed decide nothing
+        rule = self._rule(comparison)
+        return rule is not None and rule.state(value) != "open"
 
-    # the largest number of images of the run
-
-    def _is_beyond_total(self) -> bool:
-        total = self.session.settings.total_images
-        return total is not None and len(self.results.make_plan()) > total
-
-    def _cut(self, before: Mapping[str, SelectedTest]) -> None:
-        """Go back to the previous look, and mark the open tests as cut."""
-        total = self.session.settings.total_images
-        stops = {node: test.stopping for node, test in before.items() if test.stopping}
-        if len(stops) < len(before):
-            raise ConfigurationError(
-                f"--t2i-total-images: {total} images are fewer than the first look takes "
-                f"({len(self.results.make_plan())}): give more, or select fewer tests"
-            )
-        for node, stop in stops.items():
-            self.session.tests[node] = before[node].stopped(replace(stop, rule="cut"))
-        self.results.forget()
-        self.runner.work.notes.append(CUT.format(total=total, count=len(before)))
-
-    # notes for the user
-
-    def _tell_unforeseen(self) -> None:
-        unforeseen = [
+    def _tell_whole(self) -> None:
+        whole = [
             test
             for test in self.session.tests.values()
             if test.selection.needs_model and test.node_id not in self._planned
         ]
-        if unforeseen:
-            names = dict.fromkeys(test.function.rpartition("::")[2] for test in unforeseen)
-            self.runner.work.notes.append(UNFORESEEN + ", ".join(names))
-
-    def _tell_again(self) -> None:
-        again = sum(stopping.rule == "again" for stopping in self._planned.values())
-        if again:
-            self.runner.work.notes.append(AGAIN.format(count=again))
+        if whole:
+            names = dict.fromkeys(test.function.rpartition("::")[2] for test in whole)
+            self.runner.work.notes.append(WHOLE.format(tests=", ".join(names)))
 
 
 def _tests(count: int) -> str:
@@ -304,6 +232,5 @@ def stopped(tests: Iterable[SelectedTest]) -> dict[str, Any]:
 def stop_at(session: Session, stops: Mapping[str, Any]) -> None:
     """Set the images of tests to the looks that ``stopped`` returned."""
     for node, plain in stops.items():
-        tested = None if plain["test"] is None else SequentialTest(**plain["test"])
-        stopping = Stopping(**{**plain, "looks": tuple(plain["looks"]), "test": tested})
+        stopping = Stopping(tuple(plain["looks"]), SequentialTest(**plain["test"]))
         session.tests[node] = session.tests[node].stopped(stopping)

@@ -15,6 +15,7 @@ from pytest_t2i.generation.identities import NamedComponent
 from pytest_t2i.generation.plan import DetectorRef, Plan
 from pytest_t2i.generation.store import Store
 from pytest_t2i.runs import calibration
+from pytest_t2i.runs.earlier_looks import fresh_seed
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session
@@ -196,14 +197,11 @@ def _line(unlike: int, total: int, part: NamedComponent[Any], part_kind: str) ->
     )
 
 
-ANY_LOOK = 4
-"""Largest number of images for evidence that holds at any look, as a multiple of the fixed number
-with the same chance to decide (1.5 to 5 times, tests/simulations/reruns.md)."""
 MOST_SENSIBLE = 2000
 """Images per prompt beyond which none are proposed."""
 WHY = (
-    ". It judges after each round, and its evidence holds although these tests were judged once: "
-    "another fixed number would not. The chance to decide is about even if scores are as measured"
+    ". More images of the same seed would be no new evidence. The chance to decide is about even "
+    "if scores are as measured"
 )
 """Why this is proposed, and what it can do."""
 MOST = 4
@@ -308,22 +306,23 @@ def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
     if not inconclusive:
         return
     images = _of_audit(results, inconclusive) or _needed_by_prompts(results, inconclusive)
-    if images is None or ANY_LOOK * images > MOST_SENSIBLE:
+    if images is None or images > MOST_SENSIBLE:
         yield (
             f"no sensible number of images decides {_counted(inconclusive)}: the scores lie "
             "at their limits"
         )
         return
-    most = ANY_LOOK * images
     if session.has_ready_pictures:
         yield (
-            f"put more pictures into the folder and its table, up to {most} per prompt, and go on "
-            f"with --t2i-sequential --t2i-images {most}{WHY}. If there are no more, fewer words or "
-            "another limit can be decided (`t2i plan`)"
+            f"judge a folder of {images} new pictures per prompt, with --t2i-images {images}: more "
+            "pictures beside those that were judged would be no new evidence. If there are none, "
+            "fewer words or another limit can be decided (`t2i plan`)"
         )
     else:
+        seed = fresh_seed(results)
         yield (
-            f"go on with --t2i-sequential --t2i-images {most} (at most {results.price(most)}){WHY}"
+            f"judge new images, of a fresh seed: --t2i-seed {seed} --t2i-images {images} "
+            f"({results.price_of_fresh(images)}){WHY}"
         )
 
 

@@ -162,7 +162,7 @@ class LookRecord:
     images: Count
     """Images per prompt; of a run that could stop early, the largest number that was planned."""
     is_sequential: bool = False
-    """Whether its evidence held at any look."""
+    """Whether it judged after each round, with at most so many images."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,12 +131,21 @@ class Results:
 
     def price(self, images: int) -> str:
         """Return this many images per prompt beyond the run's, and their time at its rate."""
-        counts, work = self.session.images_wanted().values(), self.session.work
+        counts = self.session.images_wanted().values()
         more = sum(max(0, images - count) for count in counts)
+        return f"{more} more images{self._time(more)}"
+
+    def price_of_fresh(self, images: int) -> str:
+        """Return this many new images per prompt, and their time at the run's rate."""
+        total = images * len(self.session.images_wanted())
+        return f"{total} images{self._time(total)}"
+
+    def _time(self, images: int) -> str:
+        work = self.session.work
         if not work.made or not work.seconds:
-            return f"{more} more images"
+            return ""
         seconds = work.seconds_per_image or work.seconds / work.made
-        return f"{more} more images, {clock_time(more * seconds)} here"
+        return f", {clock_time(images * seconds)} here"
 
     def test(self, node_id: str) -> SelectedTest:
         """Return a selected test by pytest's node id."""
@@ -204,12 +213,3 @@ class Results:
     def one_sample(self, prompt: Prompt, test: AskedTest, detector: str | None = None) -> Sample:
         """Return the sample of a prompt with the images that a test needs."""
         return one_sample(self, prompt, test, detector)
-
-    def level(self, test: AskedTest) -> float:
-        """Return the level of model-level intervals; the looks of a test share its error level."""
-        confidence = self.session.settings.confidence
-        if test.stopping is None:
-            return confidence
-        # In proportion to the images made since the look before (Lan and DeMets 1983).
-        before, here = (0, *test.stopping.looks)[-2:]
-        return 1.0 - (1.0 - confidence) * (here - before) / test.stopping.most

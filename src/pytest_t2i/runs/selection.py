@@ -162,9 +162,12 @@ class SelectedTest:
         return self.node_id.partition("[")[0]
 
     @property
-    def sequential(self) -> bool:
-        """Whether early stopping chose the number of images."""
-        return self.stopping is not None
+    def at_first_look(self) -> SelectedTest:
+        """The test with a number of images that does not depend on what they show."""
+        if self.stopping is None:
+            return self
+        first = self.stopping.looks[0]
+        return replace(self, images=first, planned=first, stopping=None)
 
     def stopped(self, stopping: Stopping) -> SelectedTest:
         """Return the test with the images of these looks."""

@@ -82,9 +82,8 @@ MOVED = {
     "correction": "CorrectedScores effective_counts",
     "curves": "Band half_step half_step_interval mean_band settled_step",
     "deprecated": (
-        "adjusted_model_bias_score bias_p_value look_level mean_total_variation_p_value "
-        "model_bias_look share_confidence_sequence stereotype_p_value within_p_value "
-        "worst_case_counts"
+        "adjusted_model_bias_score bias_p_value mean_total_variation_p_value stereotype_p_value "
+        "within_p_value worst_case_counts"
     ),
     "detectors": (
         "deviation_interval f1_interval fleiss_interval kappa_interval paired_share_change"
@@ -94,7 +93,7 @@ MOVED = {
         "total_variation_floor total_variation_interval total_variation_p_value"
     ),
     "families": (
-        "Decidable Fewest Lean adaptive_discarding benjamini_yekutieli decidable "
+        "Decidable Fewest Lean adaptive_discarding decidable "
         "family_share_p_values fewest_images holm leaning leans storey"
     ),
     "gaps": (
@@ -103,15 +102,10 @@ MOVED = {
     ),
     "group_sequential": "Boundaries Expected SequentialTest expected_stop stopped_share_interval",
     "means": "gap_interval gap_sign_p_value",
-    "model": "Estimator Words fair_p_value",
     "objects": "object_bias_p_values",
     "permutation": "paired_change_p_value",
     "planning": "model_images_needed",
     "ranks": "Rank group_ranking groups_differ_p_value",
-    "sequences": (
-        "bias_sequence_p_value group_distance_sequence group_distance_sequence_p_value looks "
-        "prompt_bias_sequence stereotype_sequence stereotype_sequence_p_value"
-    ),
     "shares": "blaker share_by_prompt_interval stereotype_interval",
     "undetected": "worst_case_bounds",
     "variety": ("mean_wals_interval wals_at_level wals_change_interval wals_interval"),

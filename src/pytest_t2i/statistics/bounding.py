@@ -56,14 +56,6 @@ def bounding_function(n: int, prompts: int, side: Side) -> Bounding:
     return _solved(n, min(SUITES, key=lambda size: abs(np.log(size / prompts))), side)
 
 
-@lru_cache(maxsize=2048)
-def plug_in_function(n: int) -> Bounding:
-    """Return |n_m - n_f| / n itself, with an upper bound of its variance."""
-    near = None if n <= PROGRAM else plug_in_function(PROGRAM).variance
-    chances = rarer_chances(n, _biases(n, 12 if n <= PROGRAM else 2))
-    return Bounding(_scores(n), _variance(n, _scores(n), chances, near))
-
-
 @lru_cache(maxsize=4096)
 def bounding_distance(n: int, share: float, side: Side) -> Bounding:
     """Return a function c of the images k with a label, with E c <= |p - r| or E c >= |p - r|.

@@ -15,11 +15,10 @@ from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.families import GRID, spread_given_counts
 from pytest_t2i.statistics.gaps import interval_difference
-from pytest_t2i.statistics.inversion import check_resampling
-from pytest_t2i.statistics.means import mean_error
-from pytest_t2i.statistics.model import Estimator, FixedWords, Words, check_how
+from pytest_t2i.statistics.model import FixedWords
 from pytest_t2i.statistics.shares import (
     binomial_tail,
+    check_level,
     male_share,
     prompt_bias_interval,
 )
@@ -41,18 +40,12 @@ def score_table(n: int, prompts: int) -> inputs.Floats:
 
 
 @lru_cache(maxsize=1024)
-def plain_table(n: int) -> inputs.Floats:
-    """Return the paper's scores of 0 to n men among n images, |2k/n - 1|."""
-    return _frozen(np.abs(2.0 * np.arange(n + 1) / n - 1.0))
-
-
-@lru_cache(maxsize=1024)
-def spread_table(n: int, fewer: int, prompts: int | None) -> inputs.Floats:
+def spread_table(n: int, fewer: int, prompts: int) -> inputs.Floats:
     """Return scores of 0 to n men with the expectation of a table of fewer images, at every p.
 
     Each is the mean of the smaller table over all subsets of the n images (a U-statistic).
     """
-    table = plain_table(fewer) if prompts is None else score_table(fewer, prompts)
+    table = score_table(fewer, prompts)
     if n == fewer:
         return table
     men = np.arange(n + 1)[:, None]
@@ -162,9 +155,6 @@ def paired_model_bias_change(
     *,
     level: float,
     seed: int,  # noqa: ARG001 - every interval of the model takes one
-    estimator: Estimator = "corrected",
-    words: Words = "fixed",
-    resamples: int = 2000,
 ) -> Interval:
     """Return the model bias score after minus before, with an interval.
 
@@ -188,12 +178,6 @@ def paired_model_bias_change(
         after_female: clear female images of the same prompts now, [n_prompts].
         level: confidence level in (0, 1).
         seed: unused, as nothing is resampled; every interval of the model takes a seed.
-        estimator: "corrected", or "paper" for the expectation of Lyu eq. 1 at the smaller of the
-            two numbers of images of each prompt.
-        words: "fixed" for the change on these prompts, where only images vary; "sample" for the
-            change on prompts like these: Student's interval over the prompts' changes, or Hall's
-            (``mean_interval``) where that reaches farther.
-        resamples: unused, but at least 100.
 
     Returns:
         Interval in [-1, 1], above 0 for a worsening; n is the number of prompts with two clear
@@ -207,54 +191,36 @@ def paired_model_bias_change(
     >>> change.low > 0.8
     True
     """
-    check_resampling(level, resamples)
-    check_how(estimator, words)
+    check_level(level)
     before, after = _comparable(before_male, before_female, after_male, after_female)
-    narrow, error = _by_tables(before, after, level, estimator, words)
-    if estimator == "paper" or not is_bounded(
-        before, after, narrow.estimate / max(error, SMALLEST_ERROR)
-    ):
+    narrow, error = _by_tables(before, after, level)
+    if not is_bounded(before, after, narrow.estimate / max(error, SMALLEST_ERROR)):
         return narrow
     bounds = bounded_change(before, after, level)
-    if words == "fixed":
-        low, high = min(narrow.low, bounds.low), max(narrow.high, bounds.high)
-    else:
-        # Sampled words: widened by as much as the bounds exceed the interval with fixed words.
-        reach = float(scipy.stats.norm.isf((1.0 - level) / 2.0)) * error
-        low = narrow.low - max(0.0, narrow.estimate - reach - bounds.low)
-        high = narrow.high + max(0.0, bounds.high - narrow.estimate - reach)
+    low, high = min(narrow.low, bounds.low), max(narrow.high, bounds.high)
     return replace(narrow, low=max(-1.0, low), high=min(1.0, high))
 
 
-def unmoved_model_bias_change(
-    *counts: npt.ArrayLike, level: float, estimator: Estimator = "corrected", words: Words = "fixed"
-) -> Interval:
+def unmoved_model_bias_change(*counts: npt.ArrayLike, level: float) -> Interval:
     """Return the change if the tables' biases cancel, as in the exact test of one model.
 
     The counts are those of ``paired_model_bias_change``, here and below.
     """
-    check_how(estimator, words)
-    return _by_tables(*_comparable(*counts), level, estimator, words)[0]
+    return _by_tables(*_comparable(*counts), level)[0]
 
 
-def _by_tables(
-    before: Whole, after: Whole, level: float, estimator: Estimator, words: Words
-) -> tuple[Interval, float]:
+def _by_tables(before: Whole, after: Whole, level: float) -> tuple[Interval, float]:
     """Return the change by tables, and its standard error within prompts."""
     prompts = before.shape[1]
-    family = _family(prompts, estimator)
+    family = max(FEW_PROMPTS, prompts)
     old, new, variances = _table_scores(before, after, family)
     estimate = _mean(new) - _mean(old)
     error = math.sqrt(variances.sum()) / prompts
-    if words == "fixed":
-        half = float(scipy.stats.norm.isf((1.0 - level) / 2.0)) * error
-        low, high, method = estimate - half, estimate + half, "fixed-words"
-    else:
-        sampled = _sampled(new - old, level)
-        low, high, method = min(sampled.low, estimate), max(sampled.high, estimate), sampled.method
-    bias = 0.0 if family is None or prompts < FEW_PROMPTS else _bias(before, after, family)
-    low, high = low - max(0.0, DOUBT * bias), high - min(0.0, DOUBT * bias)
-    return Interval(estimate, max(-1.0, low), min(1.0, high), level, method, prompts), error
+    half = float(scipy.stats.norm.isf((1.0 - level) / 2.0)) * error
+    bias = 0.0 if prompts < FEW_PROMPTS else _bias(before, after, family)
+    low = max(-1.0, estimate - half - max(0.0, DOUBT * bias))
+    high = min(1.0, estimate + half - min(0.0, DOUBT * bias))
+    return Interval(estimate, low, high, level, "fixed-words", prompts), error
 
 
 class PairedScores(NamedTuple):
@@ -264,18 +230,11 @@ class PairedScores(NamedTuple):
     after: float
 
 
-def paired_model_bias_scores(
-    *counts: npt.ArrayLike, estimator: Estimator = "corrected"
-) -> PairedScores:
+def paired_model_bias_scores(*counts: npt.ArrayLike) -> PairedScores:
     """Return the two scores whose difference ``paired_model_bias_change`` estimates."""
     before, after = _comparable(*counts)
-    old, new, _ = _table_scores(before, after, _family(before.shape[1], estimator))
+    old, new, _ = _table_scores(before, after, max(FEW_PROMPTS, before.shape[1]))
     return PairedScores(_mean(old), _mean(new))
-
-
-def _family(prompts: int, estimator: Estimator) -> int | None:
-    """Return the number of prompts that the tables are made for; None for the paper's score."""
-    return max(FEW_PROMPTS, prompts) if estimator == "corrected" else None
 
 
 def _mean(scores: inputs.Floats) -> float:
@@ -308,7 +267,7 @@ def _comparable(*counts: npt.ArrayLike) -> tuple[Whole, Whole]:
 
 
 def _table_scores(
-    before: Whole, after: Whole, family: int | None
+    before: Whole, after: Whole, family: int
 ) -> tuple[inputs.Floats, inputs.Floats, inputs.Floats]:
     """Return each prompt's score before and after, and the variance of their difference."""
     sizes = [before.sum(axis=0), after.sum(axis=0)]
@@ -323,7 +282,7 @@ def _table_scores(
 
 
 @lru_cache(maxsize=1024)
-def _score_variances(n: int, fewer: int, family: int | None) -> inputs.Floats:
+def _score_variances(n: int, fewer: int, family: int) -> inputs.Floats:
     """Return the variance of a score at 0 to n men, with shares (k + 1/2) / (n + 1), [n + 1]."""
     return _table_variance(spread_table(n, fewer, family), (np.arange(n + 1) + 0.5) / (n + 1.0))
 
@@ -342,13 +301,6 @@ def _bias(before: Whole, after: Whole, family: int) -> float:
     biases = np.stack([np.interp(GRID, BIAS, table_bias(int(n), family)) for n in sizes])
     shift = spread_given_counts(*after) - spread_given_counts(*before)
     return float(np.sum(shift * biases[of_size.ravel()]) / len(fewer))
-
-
-def _sampled(grown: inputs.Floats, level: float) -> Interval:
-    """Return Student's or Hall's interval of the mean growth, whichever reaches farther."""
-    if len(grown) == 1:
-        return Interval(float(grown[0]), -math.inf, math.inf, level, "cluster-t", 1)
-    return mean_error(list(grown[:, None])).wider(level)
 
 
 SIGNED_GRID: inputs.Floats = np.linspace(-1.0, 1.0, 41)

@@ -12,8 +12,7 @@ from pytest_t2i.data import Interval, Prone
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.distances import mean_total_variation_interval
 from pytest_t2i.statistics.inversion import inverting, percentiles
-from pytest_t2i.statistics.model import Whole, model_bias_interval
-from pytest_t2i.statistics.sequences import looks, sequence
+from pytest_t2i.statistics.model import Whole
 from pytest_t2i.statistics.shares import (
     BEYOND,
     Beyond,
@@ -53,7 +52,7 @@ def worst_case_counts(
     return np.where(favoured, more, images - more), np.where(favoured, images - more, more)
 
 
-mean_total_variation_p_value = inverting(partial(mean_total_variation_interval, seed=0))
+mean_total_variation_p_value = inverting(mean_total_variation_interval)
 
 
 def stereotype_p_value(
@@ -63,25 +62,6 @@ def stereotype_p_value(
     k, size, real = in_direction(*check_share(present, n, 0.5), expected, direction)
     share = real + float(inputs.in_range("bound", bound, 0.0, 1.0))
     return share_p_value(k, size, min(1.0, share), "above")
-
-
-def share_confidence_sequence(successes: int, n: int, level: float) -> Interval:
-    """Return an interval of a share that holds at all n simultaneously."""
-    return sequence(*check_share(successes, n, level), level)
-
-
-def look_level(images: int, most: int, level: float) -> float:
-    """Return 1 - (1 - level) (n_j - n_(j-1)) / n_last (Lan and DeMets 1983, linear spending)."""
-    check_level(level)
-    planned = looks(most)
-    if images not in planned:
-        raise ValueError(f"images must be one of the looks {planned}, got images={images!r}")
-    before = (0, *planned)[planned.index(images)]
-    return 1.0 - (1.0 - level) * (images - before) / most
-
-
-model_bias_look = model_bias_interval
-"""At the level of a look."""
 
 
 def adjusted_model_bias_score(

@@ -20,12 +20,7 @@ from pytest_t2i.data import Bounds, Interval
 from pytest_t2i.metrics import inputs, total_variation_distance
 from pytest_t2i.metrics.groups import SUM_TOLERANCE, check_reference
 from pytest_t2i.statistics.bounding import Side, bounding_distance
-from pytest_t2i.statistics.inversion import (
-    check_resampling,
-    check_words,
-)
-from pytest_t2i.statistics.means import mean_interval
-from pytest_t2i.statistics.model import Whole, Words, mean_departure, model_bias_interval
+from pytest_t2i.statistics.model import Whole, mean_departure, model_bias_interval
 from pytest_t2i.statistics.shares import bisected, check_level, containing, exact_ends
 
 SMALL = 1e-12
@@ -241,29 +236,19 @@ def total_variation_floor(counts: npt.ArrayLike, reference: npt.ArrayLike) -> fl
 
 
 def mean_total_variation_interval(
-    counts: npt.ArrayLike,
-    reference: npt.ArrayLike,
-    *,
-    level: float,
-    seed: int,
-    words: Words = "fixed",
-    resamples: int = 2000,
+    counts: npt.ArrayLike, reference: npt.ArrayLike, *, level: float
 ) -> Interval:
     """Return the mean total variation distance of prompts from their references, with an interval.
 
-    Each end holds at the one-sided level (1 + level) / 2, approximately; for fixed words see
-    ``fixed_ends``, and even references of two labels have half the model bias score. With sampled
-    words both ends follow from a bootstrap of the plug-in, s = |k/n - r|, whose expectation B(p) is
-    convex, at least |p - r|, and f at p = r: low from (s - f) m / (m - f), m = max(r, 1 - r), as B
-    lies below its chords; high from ``ceiling``. They hold for any distribution of distances.
+    Each end holds at the one-sided level (1 + level) / 2, approximately (``fixed_ends``); even
+    references of two labels have half the model bias score.
     """
-    check_resampling(level, resamples)
-    check_words(words)
+    check_level(level)
     parts = one_against_rest(counts, reference)
     is_score = parts.expected.shape[1] == 1 and bool(np.all(parts.expected == EVEN))
-    if is_score and words == "fixed" and len(parts.n) > 1:
+    if is_score and len(parts.n) > 1:
         label_counts = parts.shown[:, 0]
-        half = model_bias_interval(label_counts, parts.n - label_counts, level=level, seed=seed)
+        half = model_bias_interval(label_counts, parts.n - label_counts, level=level, seed=0)
         ends = half.low / 2.0, half.high / 2.0
         return Interval(half.estimate / 2.0, *ends, level, half.method, half.n)
     corrected = sum(
@@ -274,30 +259,9 @@ def mean_total_variation_interval(
     if len(parts.n) == 1:
         exact = _single(counts, reference, level)
         ends, method = (exact.low, exact.high), exact.method
-    elif words == "sample":
-        ends, method = _sampled_ends(parts, level, seed, resamples), "cluster-bootstrap of bounds"
     else:
         ends, method = fixed_ends(parts, level), "bounding functions"
     return containing(estimate, ends, level, method, len(parts.n))
-
-
-def _sampled_ends(parts: Parts, level: float, seed: int, resamples: int) -> tuple[float, float]:
-    floors, furthest = _floors(parts), np.maximum(parts.expected, 1.0 - parts.expected)
-    # One image alone is no evidence against an even reference: its plug-in is always 1/2.
-    room = np.where(furthest > floors, furthest - floors, np.inf)
-    sure = np.sum((parts.distances - floors) * furthest / room, axis=1) * parts.weight
-    least = float(np.min(-np.sum(floors * furthest / room, axis=1))) * parts.weight
-    most = min(1.0, float(np.max(np.sum(furthest, axis=1))) * parts.weight)
-    plug_in = np.sum(parts.distances, axis=1) * parts.weight
-
-    def resampled(values: inputs.Floats, lowest: float) -> Interval:
-        return mean_interval(
-            list(values[:, None]), level=level, seed=seed, bounds=(lowest, max(most, values.max())),
-            resamples=resamples,
-        )  # fmt: skip
-
-    low = max(0.0, resampled(sure, min(least, float(sure.min()))).low)
-    return low, min(1.0, ceiling(parts, resampled(plug_in, 0.0).high))
 
 
 def one_against_rest(counts: npt.ArrayLike, reference: npt.ArrayLike) -> Parts:

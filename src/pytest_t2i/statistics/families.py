@@ -58,20 +58,11 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> inputs.Floats:
     >>> benjamini_hochberg([0.01, 0.5, 0.02])
     array([0.03, 0.5 , 0.03])
     """
-    return _controlled(p_values, "bh")
-
-
-def benjamini_yekutieli(p_values: npt.ArrayLike) -> inputs.Floats:
-    """Return adjusted p-values that hold under any dependence (Benjamini and Yekutieli 2001)."""
-    return _controlled(p_values, "by")
-
-
-def _controlled(p_values: npt.ArrayLike, method: Literal["bh", "by"]) -> inputs.Floats:
     p = inputs.in_range("p_values", p_values, 0.0, 1.0)
     inputs.one_dimensional(p_values=p)
     if not p.size:
         return p
-    return np.asarray(scipy.stats.false_discovery_control(p, method=method), dtype=np.float64)
+    return np.asarray(scipy.stats.false_discovery_control(p), dtype=np.float64)
 
 
 def holm(p_values: npt.ArrayLike) -> inputs.Floats:
@@ -404,8 +395,10 @@ def spread_given_counts(
 ) -> inputs.Floats:
     """Return each prompt's posterior over GRID, with the fitted distribution of bias as prior."""
     kinds = categorise(male, female, GRID)
-    times = np.bincount(kinds.of_prompt, male + female > 0, len(kinds.images)).astype(np.float64)
-    joint = kinds.likelihood * fit(times[None], kinds.likelihood, SPREAD_OUT / len(GRID))
+    times = np.bincount(kinds.of_prompt, male + female > 0, len(kinds.likelihood)).astype(
+        np.float64
+    )
+    joint = kinds.likelihood * fit(times, kinds.likelihood, SPREAD_OUT / len(GRID))
     posterior = joint / joint.sum(axis=1, keepdims=True)
     return np.asarray(posterior[kinds.of_prompt], dtype=np.float64)
 

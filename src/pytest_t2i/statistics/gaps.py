@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -17,18 +16,13 @@ from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.inversion import (
     Alternative,
     check_alternative,
-    check_resampling,
-    check_words,
     inverting,
 )
-from pytest_t2i.statistics.means import mean_interval
-from pytest_t2i.statistics.model import Words
 from pytest_t2i.statistics.shares import (
     Counted,
     check_level,
     clopper_pearson,
     containing,
-    share_by_prompt_interval,
 )
 
 
@@ -169,31 +163,23 @@ Pairs = Sequence[npt.ArrayLike]
 Whole = npt.NDArray[np.int64]
 
 
-def paired_gap_interval(
-    first: Pairs, second: Pairs, *, level: float, words: Words = "fixed"
-) -> Interval:
+def paired_gap_interval(first: Pairs, second: Pairs, *, level: float) -> Interval:
     """Return the share of the first minus the share of the second, on pairs of the same seeds.
 
-    MOVER of the two shares of discordant pairs (``difference_of_exclusive``): with fixed words by
-    Clopper and Pearson, conservative where prompts differ (Hoeffding 1956); with sampled words by
-    prompt (``share_by_prompt_interval``; tests/simulations/refusals.md).
+    MOVER of the two shares of discordant pairs (``difference_of_exclusive``) by Clopper and
+    Pearson, conservative where prompts differ (Hoeffding 1956; tests/simulations/refusals.md).
     """
     check_level(level)
-    check_words(words)
-    alone, second_alone, pairs = _counts(first, second)
-    if words == "fixed" or pairs.size == 1:
-        n = int(pairs.sum())
-        b, c = (clopper_pearson(int(k.sum()), n, level) for k in (alone, second_alone))
-    else:
-        b, c = (share_by_prompt_interval(k, pairs, level=level) for k in (alone, second_alone))
+    alone, second_alone, n = _counts(first, second)
+    b, c = (clopper_pearson(k, n, level) for k in (alone, second_alone))
     return replace(difference_of_exclusive(b, c), method=f"mover of {b.method}")
 
 
 paired_gap_p_value = inverting(paired_gap_interval, absolute=True)
 
 
-def _counts(first: Pairs, second: Pairs) -> tuple[Whole, Whole, Whole]:
-    """Return per prompt the pairs in which the first, or the second, alone shows it, and all."""
+def _counts(first: Pairs, second: Pairs) -> tuple[int, int, int]:
+    """Return the pairs in which the first, or the second, alone shows it, and all pairs."""
     if len(first) != len(second):
         raise ValueError(
             f"first and second must have as many prompts, got {len(first)} and {len(second)}"
@@ -207,71 +193,44 @@ def _counts(first: Pairs, second: Pairs) -> tuple[Whole, Whole, Whole]:
     used = [(a, b) for a, b in sides if a.size]
     if not used:
         raise ValueError(f"first must hold at least one pair, got first={list(first)!r}")
-    rows = [(int(np.sum(a & ~b)), int(np.sum(b & ~a)), a.size) for a, b in used]
-    alone, second_alone, pairs = np.array(rows, dtype=np.int64).T
-    return alone, second_alone, pairs
+    a, b = (np.concatenate(side) for side in zip(*used, strict=True))
+    return int(np.sum(a & ~b)), int(np.sum(b & ~a)), a.size
 
 
 Group = Sequence[npt.ArrayLike]
 """Images of each prompt of a group: 1 where an image has the outcome, else 0."""
 
 
-def parity_difference_interval(
-    groups: Mapping[str, Group],
-    *,
-    level: float,
-    seed: int,
-    words: Words = "fixed",
-    resamples: int = 2000,
-) -> Interval:
+def parity_difference_interval(groups: Mapping[str, Group], *, level: float) -> Interval:
     """Return the demographic parity difference with an interval.
 
-    The groups with the extreme shares in the sample need not be the true extremes: with fixed words
-    the score intervals of all pairs of groups, the low end with Bonferroni's correction; with
-    sampled words simultaneous intervals of all shares. A group without images may have any share.
+    The groups with the extreme shares in the sample need not be the true extremes: the score
+    intervals of all pairs of groups are combined, the low end with Bonferroni's correction. A group
+    without images may have any share.
     """
-    shares = parity_shares(groups, level=level, seed=seed, words=words, resamples=resamples)
+    shares = parity_shares(groups, level=level)
     estimates = [share.estimate for share in shares.values() if share.n]
     if len(estimates) < 2:  # noqa: PLR2004 - one group has no difference
         raise ValueError(f"at least two groups must have an image, got {len(estimates)}")
     estimate = max(estimates) - min(estimates)
     prompts = {name: _prompts(name, group) for name, group in groups.items()}
-    if words == "fixed":
-        ends, method = _fixed_gap(list(prompts.values()), level), "score"
-    else:
-        lows, highs = zip(*((share.low, share.high) for share in shares.values()), strict=True)
-        ends, method = widest_gap(lows, highs), "bonferroni"
-    return Interval(estimate, *ends, level, method, sum(map(len, prompts.values())))
+    ends = _gap_of_extremes(list(prompts.values()), level)
+    return Interval(estimate, *ends, level, "score", sum(map(len, prompts.values())))
 
 
-def parity_shares(
-    groups: Mapping[str, Group],
-    *,
-    level: float,
-    seed: int,
-    words: Words = "fixed",
-    resamples: int = 2000,
-) -> dict[str, Interval]:
+def parity_shares(groups: Mapping[str, Group], *, level: float) -> dict[str, Interval]:
     """Return the share of the outcome in each group, with simultaneous intervals (Bonferroni).
 
-    With fixed words Clopper and Pearson's, conservative where prompts differ (Hoeffding 1956); with
-    sampled words prompts are the clusters (``mean_interval``).
+    They are Clopper and Pearson's, conservative where prompts differ (Hoeffding 1956).
     """
-    check_resampling(level, resamples)
-    check_words(words)
+    check_level(level)
     if not groups:
         raise ValueError("groups must hold at least one group, got none")
     group_level = 1.0 - (1.0 - level) / len(groups)
-    prompts = {name: _prompts(name, group) for name, group in groups.items()}
-    if words == "fixed":
-        return {name: _pooled(group, group_level) for name, group in prompts.items()}
-    return {
-        name: _share_of_prompts(group, group_level, seed, resamples)
-        for name, group in prompts.items()
-    }
+    return {name: _pooled(_prompts(name, group), group_level) for name, group in groups.items()}
 
 
-parity_difference_p_value = inverting(partial(parity_difference_interval, seed=0))
+parity_difference_p_value = inverting(parity_difference_interval)
 
 
 def widest_gap(low: Sequence[float], high: Sequence[float]) -> tuple[float, float]:
@@ -282,7 +241,7 @@ def widest_gap(low: Sequence[float], high: Sequence[float]) -> tuple[float, floa
     return max(0.0, float(lows.max() - highs.min())), min(1.0, float(reach.max()))
 
 
-def _fixed_gap(groups: Sequence[Sequence[inputs.Bools]], level: float) -> tuple[float, float]:
+def _gap_of_extremes(groups: Sequence[Sequence[inputs.Bools]], level: float) -> tuple[float, float]:
     """Return the ends of the difference between the largest and the smallest pooled share."""
     pooled = [np.concatenate(group) for group in groups if group]
     counts = [(float(images.sum()), float(images.size)) for images in pooled]
@@ -305,14 +264,3 @@ def _pooled(prompts: list[inputs.Bools], level: float) -> Interval:
         return Interval(0.5, 0.0, 1.0, level, "none", 0)
     images = np.concatenate(prompts)
     return clopper_pearson(int(images.sum()), images.size, level)
-
-
-def _share_of_prompts(
-    prompts: list[inputs.Bools], level: float, seed: int, resamples: int
-) -> Interval:
-    if len(prompts) < 2:  # noqa: PLR2004 - one prompt shows no spread between prompts
-        return _pooled(prompts, level)
-    return mean_interval(
-        [prompt.astype(float) for prompt in prompts],
-        level=level, seed=seed, bounds=(0.0, 1.0), resamples=resamples,
-    )  # fmt: skip

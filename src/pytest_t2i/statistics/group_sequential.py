@@ -273,23 +273,23 @@ class StoppingOutcomes(NamedTuple):
 
 
 def stopped_share_interval(
-    test: SequentialTest, looks: tuple[int, ...], successes: int, level: float
+    test: SequentialTest, looks: Sequence[Look], successes: int, level: float
 ) -> Interval:
     """Return the exact interval of a share after a test has stopped at the last of these looks.
 
     .. math:: {p : P_p(estimate >= k/n) > a/2 and P_p(estimate <= k/n) > a/2}
 
-    over all outcomes, ordered by their estimates (Emerson and Fleming 1990).
+    over all outcomes, ordered by their estimates (Emerson and Fleming 1990). Where some images do
+    not count, as many of the later ones are taken to count as of those so far.
     """
     check_level(level)
-    k, n = check_share(successes, looks[-1], level)
-    return _interval(test, looks, k, n, level)
+    pairs = _pairs(looks)
+    k, n = check_share(successes, pairs[-1][0], level)
+    return _interval(test, pairs, k, n, level)
 
 
 @lru_cache(maxsize=8192)
-def _interval(
-    test: SequentialTest, looks: tuple[int, ...], k: int, n: int, level: float
-) -> Interval:
+def _interval(test: SequentialTest, looks: Looks, k: int, n: int, level: float) -> Interval:
     ends = ways_to_end(test, looks)
     estimate = k / n
     share = ends.successes / (ends.successes + ends.failures)
@@ -314,13 +314,15 @@ def log_chances(ends: StoppingOutcomes, p: float) -> inputs.Floats:
 
 
 @lru_cache(maxsize=1024)
-def ways_to_end(test: SequentialTest, looks: tuple[int, ...]) -> StoppingOutcomes:
+def ways_to_end(test: SequentialTest, looks: Looks) -> StoppingOutcomes:
     """Return all outcomes of a test at the looks so far and at the planned later looks."""
-    looks = (*looks, *(n for n in test.looks if n > looks[-1]))
+    n, images = looks[-1]
+    later = [most for most in test.looks if most > images]
+    looks = (*looks, *((n + max(1, round(n * (m - images) / images)), m) for m in later))
     # Share of the 2^n sequences of n images that continue the test and have k successes so far.
     open_ = np.ones(1)
     rows: list[tuple[float, float, float, float]] = []
-    for place, n in enumerate(looks):
+    for place, (n, _) in enumerate(looks):
         while len(open_) <= n:
             open_ = (np.append(open_, 0.0) + np.append(0.0, open_)) / 2.0
         for k in np.flatnonzero(open_).tolist():
@@ -334,14 +336,14 @@ def ways_to_end(test: SequentialTest, looks: tuple[int, ...]) -> StoppingOutcome
 SIDES = {Outcome.FAIL: 1.0, Outcome.PASS: -1.0}
 
 
-def _outcome(test: SequentialTest, looks: tuple[int, ...], k: int) -> float | None:
+def _outcome(test: SequentialTest, looks: Looks, k: int) -> float | None:
     """Return 1 beyond the limit, -1 within, 0 for neither; None where the test continues."""
-    n = looks[-1]
+    n, images = looks[-1]
     lean = abs(2 * k - n) if test.folded else k
     outcome = test.outcome(looks, lean)
     if outcome is not Outcome.INCONCLUSIVE:
         return SIDES[outcome]
-    return 0.0 if n >= test.most or test.is_hopeless(looks, lean) else None
+    return 0.0 if images >= test.most or test.is_hopeless(looks, lean) else None
 
 
 class Expected(NamedTuple):
@@ -358,7 +360,7 @@ class Expected(NamedTuple):
 def expected_stop(test: SequentialTest, share: float) -> Expected:
     """Return the exact outcome probabilities of a prompt with a given share."""
     p = float(inputs.in_range("share", share, 0.0, 1.0))
-    ends = ways_to_end(test, test.looks[:1])
+    ends = ways_to_end(test, _pairs(test.looks[:1]))
     chances = np.exp(log_chances(ends, p))
     sizes = ends.successes + ends.failures
     return Expected(

@@ -131,11 +131,6 @@ def check_alternative(alternative: str) -> None:
     check_choice("alternative", alternative, ("greater", "less"))
 
 
-def check_words(words: str) -> None:
-    """Raise a ValueError for words that are neither "fixed" nor "sample"."""
-    check_choice("words", words, ("fixed", "sample"))
-
-
 def expanded_tail(clusters: int, level: float) -> float:
     """Return the tail to cut off a bootstrap distribution of a mean over few units.
 

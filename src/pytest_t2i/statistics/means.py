@@ -16,13 +16,11 @@ from pytest_t2i.statistics.inversion import (
     Alternative,
     absolute_p_value,
     check_resampling,
-    check_words,
     expanded_tail,
     inverted_p_value,
     percentiles,
     towards,
 )
-from pytest_t2i.statistics.model import Words
 from pytest_t2i.statistics.shares import check_level, containing
 
 SYMMETRIC = 1e-6
@@ -171,7 +169,7 @@ FEWEST_SKEWED = 3
 """Fewest values with a skewness."""
 
 
-def _fixed(groups: Sequence[npt.ArrayLike]) -> MeanError:
+def _mean_of_means(groups: Sequence[npt.ArrayLike]) -> MeanError:
     """Return the mean of the groups' means and its error; at least one group holds two values."""
     values = [inputs.floats(f"groups[{i}]", group).ravel() for i, group in enumerate(groups)]
     values = [group for group in values if group.size]
@@ -183,25 +181,22 @@ def _fixed(groups: Sequence[npt.ArrayLike]) -> MeanError:
     return MeanError(estimate, error, freedom, len(values), "welch-t", skewness)
 
 
-def gap_interval(
-    groups: Sequence[npt.ArrayLike], *, level: float, words: Words = "fixed"
-) -> Interval:
-    """Return the interval of the mean gap over triplets, for these triplets or others like them.
+def gap_interval(groups: Sequence[npt.ArrayLike], *, level: float) -> Interval:
+    """Return the interval of the mean gap over these triplets.
 
-    With fixed words the mean of the triplets' means with Welch's interval (Welch 1947,
-    Satterthwaite), or Hall's transformation (1992) with 1.5 times the estimated skewness,
-    whichever reaches farther. Rare extreme values break the level. With sampled words, one triplet
-    alone, or no triplet with two seeds it is that of ``mean_interval``.
+    The mean of the triplets' means with Welch's interval (Welch 1947, Satterthwaite), or Hall's
+    transformation (1992) with 1.5 times the estimated skewness, whichever reaches farther. Rare
+    extreme values break the level. For one triplet alone, or no triplet with two seeds, it is that
+    of ``mean_interval``.
     """
-    return _mean_gap(groups, words)(level)
+    return _mean_gap(groups)(level)
 
 
-def _mean_gap(groups: Sequence[npt.ArrayLike], words: Words) -> Callable[[float], Interval]:
+def _mean_gap(groups: Sequence[npt.ArrayLike]) -> Callable[[float], Interval]:
     """Return the function from a level to the interval of the mean gap."""
-    check_words(words)
     sizes = [np.size(group) for group in groups if np.size(group)]
-    if words == "fixed" and len(sizes) > 1 and max(sizes) > 1:
-        return _fixed(groups).wider
+    if len(sizes) > 1 and max(sizes) > 1:
+        return _mean_of_means(groups).wider
     return mean_error(groups).interval
 
 
@@ -210,7 +205,6 @@ def gap_p_value(
     bound: float,
     *,
     alternative: Alternative = "greater",
-    words: Words = "fixed",
     reach: float = REACH,
 ) -> float:
     """Return the one-sided p-value of the absolute mean gap against a bound.
@@ -227,7 +221,6 @@ def gap_p_value(
         alternative: "greater" against "the absolute gap is at most the bound" (both tails count,
             as either gender may be nearer), "less" against "the absolute gap is at least the
             bound".
-        words: "fixed" for these triplets, "sample" for triplets like them.
         reach: largest possible absolute gap; ``math.inf`` for values that are not drawn, such as
             gaps of texts, of which intervals alone are asked.
 
@@ -243,9 +236,9 @@ def gap_p_value(
     False
     """
     limit = float(inputs.in_range("bound", bound, 0.0, math.inf))
-    by_interval = absolute_p_value(_mean_gap(groups, words), limit, alternative=alternative)
+    by_interval = absolute_p_value(_mean_gap(groups), limit, alternative=alternative)
     end = limit if alternative == "greater" else -limit
-    e_values = _e_values(groups, words, reach, ((1.0, end), (-1.0, end)))
+    e_values = _e_values(groups, reach, ((1.0, end), (-1.0, end)))
     if not e_values:
         return by_interval
     e_value = sum(e_values) / 2.0 if alternative == "greater" else min(e_values)
@@ -253,14 +246,11 @@ def gap_p_value(
 
 
 def _e_values(
-    groups: Sequence[npt.ArrayLike], words: Words, reach: float,
-    ends: Sequence[tuple[float, float]],
-) -> list[float]:  # fmt: skip
+    groups: Sequence[npt.ArrayLike], reach: float, ends: Sequence[tuple[float, float]]
+) -> list[float]:
     """Return the e-value of bets on each (sign, end); none where the intervals decide alone."""
     units = [inputs.floats("groups", group).ravel() for group in groups]
     units = [unit for unit in units if unit.size]
-    if words == "sample" and len(units) > 1:
-        units = [np.array([float(unit.mean()) for unit in units])]
     if math.isinf(reach) or sum(unit.size for unit in units) >= FEWEST_VALUES:
         return []
     return [bounded_mean_e_value([sign * unit for unit in units], end, reach) for sign, end in ends]
@@ -282,15 +272,13 @@ def bounded_mean_e_value(groups: Sequence[inputs.Floats], bound: float, reach: f
     return math.fsum(stake * math.exp(min(end, 600.0)) for end, stake in ends)
 
 
-def gap_sign_p_value(
-    groups: Sequence[npt.ArrayLike], *, sign: int, words: Words = "fixed", reach: float = REACH
-) -> float:
+def gap_sign_p_value(groups: Sequence[npt.ArrayLike], *, sign: int, reach: float = REACH) -> float:
     """Return the one-sided p-value of the sign of a mean gap, by inverted intervals."""
     if sign not in (1, -1):
         raise ValueError(f"sign must be 1 or -1, got sign={sign!r}")
-    interval = _mean_gap(groups, words)
+    interval = _mean_gap(groups)
     by_interval = inverted_p_value(lambda level: towards(interval(level), float(sign)), 0.0)
-    e_values = _e_values(groups, words, reach, [(sign, 0.0)])
+    e_values = _e_values(groups, reach, [(sign, 0.0)])
     return max([by_interval, *(min(1.0, 1.0 / max(e_value, 1e-300)) for e_value in e_values)])
 
 

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,27 +34,12 @@ from pytest_t2i.statistics.bounding import (
     Bounding,
     Side,
     bounding_function,
-    plug_in_function,
     rarer_chances,
 )
-from pytest_t2i.statistics.inversion import (
-    Alternative,
-    check_alternative,
-    check_resampling,
-    check_words,
-    expanded_tail,
-    inverted_p_value,
-    percentiles,
-    permutation_p_value,
-)
-from pytest_t2i.statistics.shares import check_choice, containing, male_share
+from pytest_t2i.statistics.inversion import Alternative, check_alternative
+from pytest_t2i.statistics.shares import check_level, containing, male_share
 
 Whole = npt.NDArray[np.int64]
-Words = Literal["fixed", "sample"]
-"""The population of a score: "fixed" for these prompts, "sample" for words like these."""
-Estimator = Literal["corrected", "paper"]
-"""Corrected for the upward bias of few images, or as the paper prints the score."""
-Test = Callable[[float], float]
 
 # Finer towards 1, where a binomial share has least noise; 31 points are as accurate as 61.
 GRID: inputs.Floats = np.sin(np.linspace(0.0, np.pi / 2.0, 31))
@@ -62,9 +47,6 @@ SIGNED: inputs.Floats = np.concatenate([-GRID[:0:-1], GRID])
 # Early stopping regularises: the fit does not follow the chance spread of one sample, so the
 # estimate varies less; tests/simulations compares 30 to 1500 steps (docs/decisions/0001).
 STEPS = 200
-# Rows fitted at once: they stay in the cache, and BLAS starts no threads for a product this small
-# (with 2000 rows, threads made the fit 10 times slower on a busy machine).
-CHUNK = 100
 TINY = 1e-300
 """Smallest divisor."""
 
@@ -74,14 +56,10 @@ class Categories(NamedTuple):
 
     of_prompt: Whole
     """Category of each prompt, [n_prompts]."""
-    plug_in: inputs.Floats
-    """|n_m - n_f| / (n_m + n_f) of each category, [n_categories]."""
     likelihood: inputs.Floats
     """Probability of each category at each t of GRID, relative to the largest of its row,
     [n_categories, n_grid]. The scale carries no information, and with many images would
     underflow."""
-    images: Whole
-    """n_m + n_f of each category, [n_categories]."""
 
 
 def categorise(male: Whole, female: Whole, grid: inputs.Floats = GRID) -> Categories:
@@ -92,16 +70,7 @@ def categorise(male: Whole, female: Whole, grid: inputs.Floats = GRID) -> Catego
     share = male_share(grid)
     one_way = scipy.stats.binom.logpmf((n + gap) // 2, n, share)
     other_way = scipy.stats.binom.logpmf((n - gap) // 2, n, share)
-    likelihood = _relative(np.logaddexp(one_way, other_way))
-    return Categories(of_prompt.ravel(), (gap / np.maximum(n, 1))[:, 0], likelihood, n[:, 0])
-
-
-def _mean_bias(weights: inputs.Floats, likelihood: inputs.Floats) -> inputs.Floats:
-    """Return the mean of t under the distribution fitted to each row of weights."""
-    rows = np.asarray(weights / np.sum(weights, axis=1, keepdims=True), dtype=np.float64)
-    starts = range(0, len(rows), CHUNK)
-    mixing = [fit(rows[start : start + CHUNK], likelihood) for start in starts]
-    return np.clip(np.concatenate(mixing) @ GRID, 0.0, 1.0)
+    return Categories(of_prompt.ravel(), _relative(np.logaddexp(one_way, other_way)))
 
 
 def mean_departure(shown: Whole, n: Whole, expected: inputs.Floats) -> float:
@@ -115,7 +84,7 @@ def mean_departure(shown: Whole, n: Whole, expected: inputs.Floats) -> float:
     logarithms = scipy.stats.binom.logpmf(k, size, np.clip(r + departure, 0.0, 1.0))
     likelihood = _relative(np.asarray(logarithms, dtype=np.float64))
     weights = inputs.floats("times", times / times.sum())
-    mixing = fit(weights.reshape(1, -1), likelihood)[0]
+    mixing = fit(weights, likelihood)
     posterior = mixing * likelihood
     posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), TINY)
     return float(weights @ np.sum(posterior * np.abs(departure), axis=1))
@@ -128,19 +97,15 @@ def _relative(logarithms: inputs.Floats) -> inputs.Floats:
 
 
 def fit(weights: inputs.Floats, likelihood: inputs.Floats, prior: float = 0.0) -> inputs.Floats:
-    """Return the mixing distribution of each row of weights, unscaled, by expectation maximisation.
+    """Return the mixing distribution, unscaled, of weights of categories (EM).
 
     ``prior`` is a weight that each point of the grid has beforehand.
     """
-    transposed = np.ascontiguousarray(likelihood.T)
-    mixing = np.ones((len(weights), likelihood.shape[1]))
-    ratio = np.empty_like(weights)
+    mixing = np.ones(likelihood.shape[1])
     for _ in range(STEPS):
-        np.matmul(mixing, transposed, out=ratio)
-        # The fit may give probability 0 to a category that a resample left out: 0/0 otherwise.
-        np.divide(weights, np.maximum(ratio, TINY, out=ratio), out=ratio)
-        mixing *= ratio @ likelihood
-        mixing += prior
+        # The fit may give probability 0 to a category without weight: 0/0 otherwise.
+        ratio = weights / np.maximum(likelihood @ mixing, TINY)
+        mixing = mixing * (ratio @ likelihood) + prior
     return mixing
 
 
@@ -175,22 +140,6 @@ def expected_score(n_clear: npt.NDArray[np.int64], bias: inputs.Floats) -> input
         )
     # With one image per prompt every score is 1; rounding must not raise it.
     return np.minimum(total / len(n_clear), 1.0)
-
-
-ALIKE: inputs.Floats = np.linspace(0.0, 1.0, 201)
-"""|2p - 1| of prompts alike, between which their expected score is interpolated."""
-
-
-def most_bias(clear: npt.NDArray[np.int64], score: npt.ArrayLike) -> inputs.Floats:
-    """Return the bias of identical prompts with this expected score: the largest mean (Jensen)."""
-    expected = _expected_of_alike(tuple(np.sort(clear).tolist()))
-    return np.interp(np.asarray(score, dtype=np.float64), expected, ALIKE)
-
-
-@lru_cache(maxsize=64)
-def _expected_of_alike(clear: tuple[int, ...]) -> inputs.Floats:
-    """Return the expected scores at ALIKE: an interval asks for those of its counts many times."""
-    return expected_score(np.array(clear), ALIKE)
 
 
 RIDGE = 0.01
@@ -382,8 +331,6 @@ class FixedWords:
     below: Mean
     """Mean of the bounding functions from below."""
     above: Mean
-    plug_in: Mean
-    """Mean of the paper's score itself; the paper's estimator targets its expectation."""
     even: float
     """Probability that a fair model shows at most this score."""
     mixed: int
@@ -404,16 +351,10 @@ class FixedWords:
             )
             for side, extreme in SIDES.items()
         )
-        plug_in = _mean(by_size, plug_in_function)
-        even = score_tails(sizes, equal_magnitudes(sizes, 0.0), plug_in.value).below
+        score = model_bias_score(men, women)
+        even = score_tails(sizes, equal_magnitudes(sizes, 0.0), score).below
         mixed = int(np.count_nonzero(rarer[clear >= least]))
-        return cls(sizes, plug_in.value, below, above, plug_in, even, mixed)
-
-    def tests(self, estimator: Estimator) -> tuple[Test, Test]:
-        """Return the p-values of "above the bound" and "below the bound", as functions of it."""
-        if estimator == "paper":
-            return self._p_paper_greater, self._p_paper_less
-        return self.p_greater, self.p_less
+        return cls(sizes, score, below, above, even, mixed)
 
     def p_greater(self, bound: float) -> float:
         """Return the p-value against "the model bias score is at most the bound"."""
@@ -434,25 +375,13 @@ class FixedWords:
         student = scipy.stats.t.cdf((self.above.value - bound) / error, self.mixed - 1)
         return min(1.0, TWO_WAYS * min(exact, float(student)))
 
-    def _p_paper_greater(self, bound: float) -> float:
-        bias = equal_magnitudes(self.sizes, float(most_bias(self._clear, bound)))
-        exact = score_tails(self.sizes, bias, self.score).above
-        return exact if self.sizes.total == 1 else max(exact, self.plug_in.p_above(bound))
-
-    def _p_paper_less(self, bound: float) -> float:
-        exact = self._exact_less(equal_magnitudes(self.sizes, float(most_bias(self._clear, bound))))
-        return exact if self.sizes.total == 1 else max(exact, 1.0 - self.plug_in.p_above(bound))
-
     def _exact_less(self, bias: tuple[float, ...]) -> float:
         if self.even < TOO_UNLIKELY:
-            usual = float(expected_score(self._clear, np.zeros(1))[0])
+            clear = np.repeat(self.sizes.images, self.sizes.prompts)
+            usual = float(expected_score(clear, np.zeros(1))[0])
             return score_tails(self.sizes, bias, usual).below
         tail = score_tails(self.sizes, bias, self.score).below
         return min(1.0, tail * max(1.0, TOO_EVEN / self.even))
-
-    @property
-    def _clear(self) -> Whole:
-        return np.repeat(self.sizes.images, self.sizes.prompts)
 
 
 def lower_end(p_greater: Callable[[float], float], error: float) -> float:
@@ -527,32 +456,23 @@ def model_bias_interval(
     female: npt.ArrayLike,
     *,
     level: float,
-    seed: int,
-    estimator: Estimator = "corrected",
-    words: Words = "fixed",
-    resamples: int = 2000,
+    seed: int,  # noqa: ARG001 - every interval of the model takes one
 ) -> Interval:
-    """Return the model bias score with its interval, for these prompts or for words like them.
+    """Return the model bias score of these prompts with its interval.
 
     Each end holds at the one-sided level (1 + level) / 2: a one-sided verdict at 5 % takes
     ``level=one_sided(0.95)``, which is 0.9.
 
-    - fixed words: images vary, words do not. The ends allow any distribution of bias over the
-      prompts. They hold the level in simulation, not by theorem
-      (docs/decisions/0007-fixed-words.md, tests/simulations/fixed_words.md). They need no
-      resampling, and work for any number of prompts and images.
-    - sampled words: a cluster bootstrap resamples prompts, each with all its images. One prompt
-      alone has the interval of fixed words.
+    Images vary, words do not. The ends allow any distribution of bias over the prompts. They hold
+    the level in simulation, not by theorem (docs/decisions/0007-fixed-words.md,
+    tests/simulations/fixed_words.md). They need no resampling, and work for any number of prompts
+    and images.
 
     Args:
         male: clear male images per prompt, [n_prompts].
         female: clear female images per prompt, [n_prompts].
         level: confidence level in (0, 1).
-        seed: seed of the resampling; unused with fixed words.
-        estimator: "corrected", or "paper" for Lyu eq. 1 as printed, whose interval is for the score
-            expected at these numbers of images, fair-model floor included.
-        words: "fixed" for these prompts, "sample" for words like them.
-        resamples: number of bootstrap resamples, for sampled words.
+        seed: unused, as nothing is resampled; every interval of the model takes a seed.
 
     Returns:
         Interval in [0, 1]; n is the number of prompts with a clear image.
@@ -564,21 +484,17 @@ def model_bias_interval(
     >>> interval.low < 0.75 < interval.high
     True
     """
-    check_resampling(level, resamples)
-    check_how(estimator, words)
+    check_level(level)
     men, women = clear_counts(male, female)
-    if words == "sample" and len(men) > 1:
-        return _sampled(men, women, estimator, seed, resamples)(level)
     evidence = FixedWords.of(men, women)
-    greater, less = evidence.tests(estimator)
 
     def ends(error: float) -> tuple[float, float]:
-        return lower_end(greater, error), upper_end(less, error)
+        return lower_end(evidence.p_greater, error), upper_end(evidence.p_less, error)
 
     # The estimate must not depend on the level: it is clipped to the ends at a one-sided error of
     # one half.
     least, most = sorted(ends(0.5))
-    estimate = min(max(_estimate(men, women, estimator), least), most)
+    estimate = min(max(_estimate(men, women), least), most)
     method = "exact" if len(men) == 1 else "bounding functions"
     return containing(estimate, ends((1.0 - level) / 2.0), level, method, len(men))
 
@@ -589,10 +505,6 @@ def model_bias_p_value(
     bound: float,
     *,
     alternative: Alternative = "greater",
-    estimator: Estimator = "corrected",
-    words: Words = "fixed",
-    seed: int = 0,
-    resamples: int = 2000,
 ) -> float:
     """Return the one-sided p-value of the model bias score against a bound.
 
@@ -606,10 +518,6 @@ def model_bias_p_value(
         bound: limit of the score, in [0, 1].
         alternative: "greater" against "the score is at most the bound", "less" against "the score
             is at least the bound".
-        estimator: as in ``model_bias_interval``.
-        words: as in ``model_bias_interval``.
-        seed: seed of the resampling; unused with fixed words.
-        resamples: number of bootstrap resamples, for sampled words.
 
     Returns:
         p-value in [0, 1].
@@ -624,27 +532,10 @@ def model_bias_p_value(
     True
     """
     check_alternative(alternative)
-    check_resampling(0.5, resamples)
-    check_how(estimator, words)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     men, women = clear_counts(male, female)
-    if words == "sample" and len(men) > 1:
-        interval = _sampled(men, women, estimator, seed, resamples)
-        return inverted_p_value(interval, limit, alternative=alternative)
-    greater, less = FixedWords.of(men, women).tests(estimator)
-    return greater(limit) if alternative == "greater" else less(limit)
-
-
-def fair_p_value(
-    male: npt.ArrayLike, female: npt.ArrayLike, *, seed: int, resamples: int = 2000
-) -> float:
-    """Return the Monte Carlo p-value against "every prompt has p = 1/2"."""
-    men, women = clear_counts(male, female)
-    clear = men + women
-    fair = np.random.default_rng(seed).binomial(clear, 0.5, size=(resamples, len(clear)))
-    scores = np.mean(np.abs(2.0 * fair / clear - 1.0), axis=1)
-    # Equal counts may differ in the last place after averaging in another order.
-    return permutation_p_value(model_bias_score(men, women) - 1e-12, [scores])
+    evidence = FixedWords.of(men, women)
+    return evidence.p_greater(limit) if alternative == "greater" else evidence.p_less(limit)
 
 
 def clear_counts(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Whole]:
@@ -656,56 +547,8 @@ def clear_counts(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Who
     return men[used], women[used]
 
 
-def _estimate(men: Whole, women: Whole, estimator: Estimator = "corrected") -> float:
-    if estimator == "paper":
-        return float(model_bias_score(men, women))
+def _estimate(men: Whole, women: Whole) -> float:
     categories = categorise(men, women)
-    sizes = np.bincount(categories.of_prompt, minlength=len(categories.plug_in))
-    return float(_mean_bias(sizes[None].astype(np.float64), categories.likelihood)[0])
-
-
-def _sampled(
-    men: Whole, women: Whole, estimator: Estimator, seed: int, resamples: int
-) -> Callable[[float], Interval]:
-    """Return the function from a level to the interval for prompts like these, two or more.
-
-    Prompts are resampled with one pseudo-prompt that is even or one-sided. Deconvolution depends on
-    the distribution of bias: so the low end is at most that of the bounding function's mean, and 0
-    while a fair model explains the counts; the high end is at least what Jensen allows.
-    """
-    prompts, clear, rng = len(men), men + women, np.random.default_rng(seed)
-    n = int(np.median(clear))
-    categories = categorise(np.append(men, [n - n // 2, n]), np.append(women, [n // 2, 0]))
-    pseudo = np.append(np.ones(prompts), [0.5, 0.5])
-    chance = np.bincount(categories.of_prompt, weights=pseudo)
-    weights = rng.multinomial(prompts, chance / chance.sum(), size=resamples).astype(np.float64)
-    estimate, method = _estimate(men, women, estimator), "cluster-bootstrap"
-    if estimator == "paper":
-        paper = np.asarray(weights @ categories.plug_in / prompts, dtype=np.float64)
-        return lambda level: containing(
-            estimate, percentiles(paper, expanded_tail(prompts, level)), level, method, prompts
-        )
-    prompt_weights = rng.multinomial(prompts, np.full(prompts, 1.0 / prompts), size=resamples)
-    most = most_bias(clear, prompt_weights @ (np.abs(men - women) / clear) / prompts)
-    rarer = np.round((1.0 - categories.plug_in) * categories.images / 2.0).astype(np.int64)
-    kinds = zip(categories.images.tolist(), rarer.tolist(), strict=True)
-    below = [bounding_function(n, prompts, "below").value[k] for n, k in kinds]
-    least = np.asarray(weights @ np.array(below) / prompts, dtype=np.float64)
-    corrected = _mean_bias(weights, categories.likelihood)
-    fair = fair_p_value(men, women, seed=seed, resamples=resamples)
-
-    def interval(level: float) -> Interval:
-        tail = expanded_tail(prompts, level)
-        low, high = percentiles(corrected, tail)
-        low = max(0.0, min(low, percentiles(least, tail)[0]))
-        low = 0.0 if fair > (1.0 - level) / 2.0 else low
-        ends = low, max(high, percentiles(most, tail)[1])
-        return containing(estimate, ends, level, method, prompts)
-
-    return interval
-
-
-def check_how(estimator: str, words: str) -> None:
-    """Raise a ValueError for an unknown estimator or unknown words."""
-    check_words(words)
-    check_choice("estimator", estimator, ("corrected", "paper"))
+    sizes = np.bincount(categories.of_prompt, minlength=len(categories.likelihood))
+    mixing = fit(sizes / sizes.sum(), categories.likelihood)
+    return float(np.clip(mixing @ GRID, 0.0, 1.0))

@@ -28,9 +28,7 @@ from pytest_t2i.statistics.change import (
 from pytest_t2i.statistics.families import GRID, lone_chances, spread_given_counts
 from pytest_t2i.statistics.inversion import Alternative, one_sided
 from pytest_t2i.statistics.model import (
-    Estimator,
     FixedWords,
-    Words,
     clear_counts,
     corrected_model_bias_score,
     model_bias_interval,
@@ -101,8 +99,8 @@ PER_CHANGE: tuple[int, ...] = (
 quadratic."""
 TRIED: tuple[int, ...] = (2, *PER_MODEL, 1500, 2000)
 """Images per prompt that are tried at the rates of a run."""
-RUNS, PAIRS, RESAMPLES = 100, 20, 200
-"""Simulated runs, pairs of runs, and resamples of a run."""
+RUNS, PAIRS = 100, 20
+"""Simulated runs, and pairs of runs."""
 LEAST_LEVEL = 0.8
 """One-sided level of the smallest bias that the counts are consistent with."""
 COARSE = 0.2
@@ -206,7 +204,7 @@ def gate_power(margin: float | None, images: int, design: Design) -> float:
         counts = men, images - men, now, images - now
         if margin is None:
             return least_found(*counts, level=design.level) <= COARSE
-        change = paired_model_bias_change(*counts, level=level, seed=repeat, resamples=RESAMPLES)
+        change = paired_model_bias_change(*counts, level=level, seed=repeat)
         return change.high <= margin
 
     worlds = (even_biases(score, design.prompts) for score in GATED)
@@ -311,7 +309,7 @@ def model_images_needed(
 ) -> int | None:
     """Return the fewest images per prompt that decide the model's check with a given power.
 
-    Runs are simulated with fixed words at ``bias_as_seen``, without interim looks.
+    Runs are simulated at ``bias_as_seen``, without interim looks.
     """
     check_level(level)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
@@ -399,31 +397,23 @@ def detectable(change: Interval, level: float) -> float:
     return float((scipy.special.ndtri(level) + scipy.special.ndtri(POWER)) * error)
 
 
-def least_found(
-    *before_and_after: npt.ArrayLike, level: float, estimator: Estimator = "corrected",
-    words: Words = "fixed",
-) -> float:  # fmt: skip
+def least_found(*before_and_after: npt.ArrayLike, level: float) -> float:
     """Return the growth that the exact test observes in 80 % of runs, by the error of its counts.
 
     The counts are those of ``paired_model_bias_change``.
     """
-    as_tested = unmoved_model_bias_change(
-        *before_and_after, level=level, estimator=estimator, words=words
-    )
+    as_tested = unmoved_model_bias_change(*before_and_after, level=level)
     return detectable(as_tested, level)
 
 
-def found_growth(
-    *before_and_after: npt.ArrayLike, level: float, estimator: Estimator = "corrected",
-    words: Words = "fixed",
-) -> float:  # fmt: skip
+def found_growth(*before_and_after: npt.ArrayLike, level: float) -> float:
     """Return the growth of the model bias score that the exact test finds in about 80 % of runs.
 
     Every prompt's distance to one-sidedness shrinks by one share; from even prompts the test
     observes less growth than there is (tests/simulations/detectable.md).
     """
     counts = [inputs.whole_counts("counts", side) for side in before_and_after]
-    least = least_found(*counts, level=level, estimator=estimator, words=words)
+    least = least_found(*counts, level=level)
     fewer = np.minimum(counts[0] + counts[1], counts[2] + counts[3])
     used = fewer >= FEWEST_IMAGES
     men, women = (counts[side][used] + counts[side + 2][used] for side in (0, 1))

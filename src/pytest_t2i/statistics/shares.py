@@ -188,7 +188,7 @@ def prompt_bias_interval(
     >>> print(prompt_bias_interval(10, 10, 0.95))
     0.000 [-0.456, 0.456]
     """
-    men, women = check_pair(male, female)
+    men, women = _check_pair(male, female)
     return as_bias(share_interval(men, men + women, level, method), men, women)
 
 
@@ -265,7 +265,7 @@ def male_share(bias: npt.ArrayLike) -> inputs.Floats:
     return np.asarray((1.0 + np.asarray(bias, dtype=np.float64)) / 2.0, dtype=np.float64)
 
 
-def check_pair(male: int, female: int) -> tuple[int, int]:
+def _check_pair(male: int, female: int) -> tuple[int, int]:
     """Return both counts as integers; raise a ValueError where there is no clear image."""
     men, women = _whole("male", male), _whole("female", female)
     if men + women == 0:
@@ -330,7 +330,7 @@ def prompt_bias_p_value(
     >>> round(prompt_bias_p_value(11, 9, 0.5, "within"), 4)
     0.0409
     """
-    men, women = check_pair(male, female)
+    men, women = _check_pair(male, female)
     return float(prompt_bias_p_values([men], [women], bound, alternative)[0])
 
 

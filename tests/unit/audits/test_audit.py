@@ -26,5 +26,5 @@ def test_a_fixture_is_a_function_or_names_one():
 def test_tests_stop_early_by_a_rule_alone():
     assert Fixture("operator:add", "prompts").stopping_rule() is None
     assert {name for name in FIXTURES if FIXTURES[name].stopping_rule()} == {
-        "sample", "samples", "stereotype",
+        "sample", "stereotype",
     }  # fmt: skip

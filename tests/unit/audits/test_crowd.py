@@ -33,8 +33,8 @@ def crowd(*pictures, word="engineers", alike=0.0):
     return crowd_of(Prompt(f"a team of {word}", "team", word), pictures, 0.95, alike)
 
 
-def crowds(*members, by="fixed"):
-    return Crowds(members, 0.95, by)
+def crowds(*members):
+    return Crowds(members, 0.95)
 
 
 def outcome(measurement, bound=0.4):
@@ -157,18 +157,12 @@ def test_opposite_prompts_cancel_in_the_mean_and_not_in_the_widest():
     assert outcome(pair.widest_gap, 0.5) is Outcome.FAIL
 
 
-def test_words_that_are_a_sample_make_the_prompt_the_unit():
-    members = [crowd(*[MEN] * 20, word=str(k)) for k in range(6)]
-    assert crowds(*members, by="sample").crowd_share_gap.interval.n == 6
-    assert crowds(*members).crowd_share_gap.interval.n == 120
-
-
 def test_shares_of_any_groups_have_intervals():
     groups = [{"a": 1, "b": 1, "c": 2}] * 30
     pictures = [ShownCrowd(People(4, group), "c") for group in groups]
-    found = group_interval([crowd(*pictures)], "c", "fixed", 0.95)
+    found = group_interval([crowd(*pictures)], "c", 0.95)
     assert (found.estimate, found.n) == (0.5, 30)
-    assert group_interval([crowd(REFUSED)], "c", "fixed", 0.95) is None
+    assert group_interval([crowd(REFUSED)], "c", 0.95) is None
 
 
 def test_chance_is_that_of_independent_people():

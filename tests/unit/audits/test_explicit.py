@@ -101,13 +101,6 @@ def test_nothing_seen_is_no_evidence():
     assert made.drawn_gap.interval is None
 
 
-def test_words_like_these_make_the_prompt_the_unit():
-    members = [triplet("nurse", 0, 20), *(triplet(f"job{k}", 20, 20) for k in range(9))]
-    fixed, sampled = (several(*members, by=by) for by in ("fixed", "sample"))
-    assert sampled.gap.low < fixed.gap.low
-    assert sampled.share("feminine").low < fixed.share("feminine").low
-
-
 def test_a_detector_of_ages_is_refused():
     seen = SimpleNamespace(labels=lambda ref: ("young", "old"))
     context = SimpleNamespace(detectors=("ages",), observations=seen)

@@ -25,8 +25,8 @@ def triplet(word, neutral, feminine, masculine, images=20, siblings=None):
     return TripletRefusals(Triplet(*prompts), flags, 0.95, siblings, words=words)
 
 
-def several(*members, by="fixed"):
-    return Refusals(members, 0.95, by)
+def several(*members):
+    return Refusals(members, 0.95)
 
 
 def test_a_gap_says_by_its_sign_who_is_refused():
@@ -56,12 +56,6 @@ def test_one_word_of_ten_is_found_in_all_of_them(checks):
     assert not several(*members).refusal_gap <= limit("refusal_gap", 0.05)
     assert checks[0].outcome is Outcome.FAIL
     assert checks[0].is_of_model
-
-
-def test_where_words_are_drawn_ten_of_them_do_not_tell(checks):
-    members = [triplet("nurse", 0, 20, 0), *(triplet(f"word{k}", 0, 0, 0) for k in range(9))]
-    assert several(*members, by="sample").refusal_gap <= limit("refusal_gap", 0.05)
-    assert checks[0].outcome is Outcome.INCONCLUSIVE
 
 
 def test_men_who_are_refused_fail_as_women_do(checks):

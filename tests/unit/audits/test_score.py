@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from unit.audits.seen import aged, samples_of
+from unit.audits.seen import samples_of
 
 from pytest_t2i.audits.bias import Bias
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.distance import EVEN, Distance
 from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.audits.score import Mean, Tally, family, of_model, worst_case_of
+from pytest_t2i.audits.score import Mean, Tally, family, interval_of, of_model, worst_case_of
 from pytest_t2i.data import Evidence
 from pytest_t2i.generation.store.pixels import Repeats
 from pytest_t2i.prompts.references import uniform
+from pytest_t2i.statistics.group_sequential import SequentialTest, stopped_share_interval
 
 SCORES = {
     "bias": Bias(),
-    "paper's bias": Bias("paper"),
     "distance": Distance(uniform()),
     "even distance": EVEN,
 }
@@ -89,19 +89,47 @@ def test_prompts_without_verdict_have_no_bounds(name):
     assert found.despite_repeats == "even"
 
 
-def test_looks_at_groups_are_judged_despite_equal_pictures():
+def test_looks_are_judged_despite_equal_pictures():
     """As a fixed number of images is."""
-    made = aged({"p": "y" * 30 + "a" * 5 + "o" * 5})
-    stop = Stopping((40,), 200)
+    made = samples_of({"p": "m" * 36 + "f" * 4})
+    stop = Stopping((40,), SequentialTest(200, 0.3))
     (member,) = made.members
     once = replace(member, stopping=stop, siblings=None)
     planned = once.seeds + tuple(range(100, 110))
     some = replace(once, planned=planned)
-    some.observations.said["p"] += "yyyyyyyyyy"
+    some.observations.said["p"] += "mmmmmmmmmm"
     some.observations.repeats = lambda *_: Repeats(50, 46, 0)
-    (alone,), (found,) = (family(EVEN, [s]).evidence(0.3, 0.95) for s in (once, some))
+    (alone,), (found,) = (family(Bias(), [s]).evidence(0.3, 0.95) for s in (once, some))
+    assert alone.beyond < 0.05
     assert found.beyond == pytest.approx(alone.beyond)
     assert found.within >= alone.within
+
+
+def stopped(letters, looks=(14, 20)):
+    """A prompt that stopped at these looks."""
+    (member,) = samples_of({"p": letters}).members
+    return replace(member, stopping=Stopping(looks, SequentialTest(100, 0.3)), siblings=None)
+
+
+def test_the_interval_of_a_stopped_prompt_holds_over_all_labels_of_undetected_images():
+    plain, hazy = (
+        interval_of(Bias(), stopped(letters))
+        for letters in ("m" * 15 + "f" * 5, "m" * 12 + "f" * 4 + "-" * 4)
+    )
+    few, many = (
+        stopped_share_interval(SequentialTest(100, 0.3), (14, 20), k, 0.95) for k in (12, 16)
+    )
+    assert (hazy.low, hazy.high) == pytest.approx((2.0 * few.low - 1.0, 2.0 * many.high - 1.0))
+    assert hazy.estimate == plain.estimate == 0.5
+    assert hazy.low < plain.low < plain.high < hazy.high
+    assert plain.method == hazy.method == "exact after stopping"
+
+
+def test_a_stopped_prompt_has_no_evidence_at_another_bound_than_the_planned_one():
+    member = stopped("m" * 20)
+    at, beside = (family(Bias(), [member]).evidence(bound, 0.95)[0] for bound in (0.3, 0.4))
+    assert at.beyond < 0.05
+    assert beside[:2] == (1.0, 1.0)
 
 
 def test_a_member_without_a_label_is_no_test_of_the_others():
@@ -127,11 +155,9 @@ def test_of_two_even_groups_all_scores_order_alike(name):
 def test_a_growth_is_found_by_either_score(name, paired):
     import numpy as np
 
-    from pytest_t2i.audits.score import How
-
     before = [np.arange(20) % 2 for _ in range(12)]
     after = [np.zeros(20, dtype=int) for _ in range(12)]
     score = SCORES[name]
-    grown = score.growth(before, after, How(0), groups=2, paired=paired)
-    same = score.growth(after, before, How(0), groups=2, paired=paired)
+    grown = score.growth(before, after, 0, groups=2, paired=paired)
+    same = score.growth(after, before, 0, groups=2, paired=paired)
     assert grown.p_value < 0.05 < same.p_value

@@ -16,7 +16,6 @@ from pytest_t2i.metrics import stereotype_score
 from pytest_t2i.prompts.internet_users import FORM, Footprints, of_no_concept, read_footprints
 from pytest_t2i.runs.record import AuditRecord, Counts, PromptRecord, RunRecord
 from pytest_t2i.statistics import share_interval
-from pytest_t2i.statistics.sequences import stereotype_sequence
 from pytest_t2i.statistics.shares import stereotype_interval
 
 TABLE = json.loads(
@@ -147,21 +146,20 @@ def test_words_without_a_clear_image(tmp_path, capsys):
     assert "images of one clear man or woman" in capsys.readouterr().err
 
 
-def counted(interval):
+def counted():
     """A run of one stereotype: 30 of 40 images, at 95 %."""
     plain = published("SDv2", 3)
-    share, score = share_interval(30, 40, 0.95), interval(30, 40, 0.5, 0.95)
+    share, score = share_interval(30, 40, 0.95), stereotype_interval(30, 40, 0.5, 0.95)
     one = replace(rows_of(plain)[0], expected=0.5, share=share, score=score)
     return run_of("SDv2", (one,))
 
 
-@pytest.mark.parametrize("interval", [stereotype_interval, stereotype_sequence])
 @pytest.mark.parametrize("level", [0.8, 0.99])
-def test_every_table_is_at_the_level_asked_for(tmp_path, capsys, interval, level):
-    runs = write(tmp_path, counted(interval))
+def test_every_table_is_at_the_level_asked_for(tmp_path, capsys, level):
+    runs = write(tmp_path, counted())
     assert main(["compare", "stereotypes", *runs, "--confidence", str(level)]) == 0
     out = capsys.readouterr().out
-    share, score = share_interval(30, 40, level), interval(30, 40, 0.5, level)
+    share, score = share_interval(30, 40, level), stereotype_interval(30, 40, 0.5, level)
     assert f"75.0 % [{100 * share.low:.1f}, {100 * share.high:.1f}]" in out
     assert f"25.0 % [{100 * score.low:.1f}, {100 * score.high:.1f}]" in out
     headings = [line for line in out.splitlines() if line.startswith("##")]
@@ -170,7 +168,7 @@ def test_every_table_is_at_the_level_asked_for(tmp_path, capsys, interval, level
 
 
 def test_an_attribute_shown_too_rarely_at_another_level(tmp_path, capsys):
-    run = counted(stereotype_interval)
+    run = counted()
     under = replace(
         rows_of(run)[0], direction="under", score=stereotype_interval(30, 40, 0.9, 0.95, "under")
     )
@@ -181,7 +179,7 @@ def test_an_attribute_shown_too_rarely_at_another_level(tmp_path, capsys):
 
 
 def test_a_share_of_no_whole_images_has_no_other_level(tmp_path, capsys):
-    run = counted(stereotype_interval)
+    run = counted()
     odd = replace(rows_of(run)[0], share=Interval(0.123, 0.1, 0.2, 0.95, "blaker", 40))
     runs = write(tmp_path, run_of("SDv2", (odd,)))
     assert main(["compare", "stereotypes", *runs, "--confidence", "0.8"]) == 2
@@ -189,7 +187,7 @@ def test_a_share_of_no_whole_images_has_no_other_level(tmp_path, capsys):
 
 
 def test_as_many_nationalities_as_a_perfect_order_needs_have_an_interval(tmp_path, capsys):
-    run, names = counted(stereotype_interval), ("Danish", "French", "Indian", "Polish")
+    run, names = counted(), ("Danish", "French", "Indian", "Polish")
     rows = tuple(
         replace(rows_of(run)[0], id=name, concept=name, share=share_interval(k, 40, 0.95),
                 score=stereotype_interval(k, 40, 0.5, 0.95))

@@ -436,7 +436,6 @@ def test_early_stopping_takes_the_limits_of_the_file(audited, tmp_path, monkeypa
         ({"captions": "a.json"}, "read_captions"),
         ({"objects": "auto"}, "audits=('parity', 'objects')"),
         ({"reference": "uniform"}, "audits=('parity', 'references')"),
-        ({"total_images": 30}, "expected sequential=True"),
     ],
 )
 def test_an_option_without_an_effect_is_refused(audited, options, told):

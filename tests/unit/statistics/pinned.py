@@ -28,9 +28,7 @@ from pytest_t2i.statistics.curves import half_step, half_step_interval, mean_ban
 from pytest_t2i.statistics.deprecated import (
     adjusted_model_bias_score,
     bias_p_value,
-    look_level,
     mean_total_variation_p_value,
-    model_bias_look,
     within_p_value,
 )
 from pytest_t2i.statistics.detectors import (
@@ -56,15 +54,9 @@ from pytest_t2i.statistics.gaps import (
     share_difference_p_value,
 )
 from pytest_t2i.statistics.means import gap_p_value, gap_sign_p_value
-from pytest_t2i.statistics.model import fair_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.ranks import group_ranking, groups_differ_p_value
-from pytest_t2i.statistics.sequences import (
-    prompt_bias_sequence,
-    stereotype_sequence,
-    stereotype_sequence_p_value,
-)
 from pytest_t2i.statistics.shares import share_by_prompt_interval, stereotype_interval, wilson
 from pytest_t2i.statistics.undetected import worst_case_bounds
 from pytest_t2i.statistics.variety import wals_interval
@@ -108,7 +100,7 @@ SEEN_OF = [
 
 CASES: dict[str, Callable[[], Any]] = {
     "paired_gap_interval": lambda: paired_gap_interval(
-        [[1, 1, 0, 0], [1, 0, 0]], [[0, 0, 0, 0], [0, 1, 0]], level=LEVEL, words="sample"
+        [[1, 1, 0, 0], [1, 0, 0]], [[0, 0, 0, 0], [0, 1, 0]], level=LEVEL
     ),
     "paired_gap_p_value": lambda: paired_gap_p_value([[1] * 8 + [0] * 12], [[0] * 20], 0.1),
     "distance_correlation_interval": lambda: [
@@ -143,16 +135,14 @@ CASES: dict[str, Callable[[], Any]] = {
     "effective_counts": lambda: effective_counts(MEN, WOMEN, np.linspace(0.0, 0.4, 14)),
     "f1_interval": lambda: [f1_interval(h, 3, 2, LEVEL) for h in (0, 5, 40)],
     "fair_floor": lambda: s.fair_floor([1, 2, 7, 20, 20]),
-    "fair_p_value": lambda: fair_p_value(MEN, WOMEN, seed=1, resamples=300),
     "fleiss_interval": lambda: [
         fleiss_interval(ratings, level=LEVEL, seed=1, resamples=300)
         for ratings in (RATINGS, [[3, 0], [1, 2]], [[4, 0]] * 3 + [[0, 4]], [[3, 1]] * 3 + [[4, 0]])
     ],
     "gap_p_value": lambda: [
-        gap_p_value(GAPS, bound, alternative=side, words=words)  # type: ignore[arg-type]
+        gap_p_value(GAPS, bound, alternative=side)  # type: ignore[arg-type]
         for bound in (0.0, 0.05, 0.4)
         for side in ("greater", "less")
-        for words in ("fixed", "sample")
     ],
     "gap_sign_p_value": lambda: [gap_sign_p_value(GAPS, sign=sign) for sign in (1, -1)],
     "growth_probabilities": lambda: [
@@ -171,7 +161,6 @@ CASES: dict[str, Callable[[], Any]] = {
         leans(MEN_AFTER, WOMEN_AFTER, 0.2),
         leans([*MEN, *[1] * 9], [*WOMEN, *[0] * 9], 0.4),
     ],
-    "look_level": lambda: [look_level(n, 20, LEVEL) for n in (2, 9, 20)],
     "mean_band": lambda: [
         mean_band(curves, level=LEVEL, seed=1)
         for curves in (CURVES[:2], CURVES[:3], CURVES, MANY_CURVES)
@@ -180,57 +169,25 @@ CASES: dict[str, Callable[[], Any]] = {
         s.mean_interval(GAPS, level=LEVEL, seed=1, resamples=300),
         s.mean_interval(np.clip(np.abs(CURVES) / 5, 0, 1), level=LEVEL, seed=1, bounds=(0.0, 1.0)),
     ],
-    "mean_total_variation_interval": lambda: (
-        [
-            mean_total_variation_interval(
-                LABELS,
-                THIRDS,
-                level=LEVEL,
-                seed=1,
-                words=words,
-                resamples=200,  # type: ignore[arg-type]
-            )
-            for words in ("fixed", "sample")
-        ]
-        + [
-            mean_total_variation_interval(
-                counts,
-                reference,
-                level=LEVEL,
-                seed=1,
-                words=words,
-                resamples=200,  # type: ignore[arg-type]
-            )
+    "mean_total_variation_interval": lambda: [
+        mean_total_variation_interval(LABELS, THIRDS, level=LEVEL),
+        *(
+            mean_total_variation_interval(counts, reference, level=LEVEL)
             for counts in (np.stack([MEN, WOMEN], 1), np.stack([MEN[:12] > 9, MEN[:12] <= 9], 1))
             for reference in ([0.1, 0.9], [0.5, 0.5], [0.85, 0.15])
-            for words in ("fixed", "sample")
-        ]
-    ),
+        ),
+    ],
     "mean_total_variation_p_value": lambda: [
-        mean_total_variation_p_value(LABELS, THIRDS, bound, alternative=side, resamples=200)  # type: ignore[arg-type]
+        mean_total_variation_p_value(LABELS, THIRDS, bound, alternative=side)  # type: ignore[arg-type]
         for bound in (0.0, 0.1, 0.6)
         for side in ("greater", "less")
     ],
     "model_bias_interval": lambda: [
-        s.model_bias_interval(
-            *counts,
-            level=LEVEL,
-            seed=1,
-            estimator=estimator,
-            words=words,
-            resamples=200,  # type: ignore[arg-type]
-        )
+        s.model_bias_interval(*counts, level=LEVEL, seed=1)
         for counts in ((MEN, WOMEN), (MEN_AFTER, WOMEN_AFTER), FEW, ([7], [1]))
-        for estimator in ("corrected", "paper")
-        for words in ("fixed", "sample")
-    ],
-    "model_bias_look": lambda: [
-        model_bias_look(m, w, level=LEVEL, seed=1, words=words, resamples=200)  # type: ignore[arg-type]
-        for m, w in ((MEN, WOMEN), FEW, (FOUR, 4 - FOUR), ([4], [0]))
-        for words in ("fixed", "sample")
     ],
     "model_bias_p_value": lambda: [
-        s.model_bias_p_value(MEN, WOMEN, bound, alternative=side, resamples=200)  # type: ignore[arg-type]
+        s.model_bias_p_value(MEN, WOMEN, bound, alternative=side)  # type: ignore[arg-type]
         for bound in (0.1, 0.5, 0.9)
         for side in ("greater", "less")
     ],
@@ -248,17 +205,7 @@ CASES: dict[str, Callable[[], Any]] = {
         paired_change_p_value(a, b, seed=1) for a, b in (SIGNS, SIGNS[::-1], (SAME, SAME))
     ],
     "paired_model_bias_change": lambda: [
-        s.paired_model_bias_change(
-            MEN,
-            WOMEN,
-            MEN_AFTER,
-            WOMEN_AFTER,
-            level=LEVEL,
-            seed=1,
-            words=words,
-            resamples=200,  # type: ignore[arg-type]
-        )
-        for words in ("fixed", "sample")
+        s.paired_model_bias_change(MEN, WOMEN, MEN_AFTER, WOMEN_AFTER, level=LEVEL, seed=1)
     ],
     "paired_model_bias_scores": lambda: paired_model_bias_scores(
         MEN, WOMEN, MEN_AFTER, WOMEN_AFTER
@@ -273,19 +220,15 @@ CASES: dict[str, Callable[[], Any]] = {
         paired_share_change(lost, gained, 20, LEVEL)
         for lost, gained in ((0, 0), (1, 6), (9, 2), (0, 20), (20, 0))
     ],
-    "parity_difference_interval": lambda: [
-        parity_difference_interval(GROUPS, level=LEVEL, seed=1, words=words, resamples=200)  # type: ignore[arg-type]
-        for words in ("fixed", "sample")
-    ],
+    "parity_difference_interval": lambda: [parity_difference_interval(GROUPS, level=LEVEL)],
     "parity_difference_p_value": lambda: [
-        parity_difference_p_value(GROUPS, bound, alternative=side, resamples=200)  # type: ignore[arg-type]
+        parity_difference_p_value(GROUPS, bound, alternative=side)  # type: ignore[arg-type]
         for bound in (0.0, 0.3)
         for side in ("greater", "less")
     ],
     "prompt_bias_change": lambda: [
         prompt_bias_change(a, 20 - a, b, 20 - b, LEVEL) for a, b in ((10, 19), (20, 3), (0, 0))
     ],
-    "prompt_bias_sequence": lambda: [prompt_bias_sequence(m, 14 - m, LEVEL) for m in (0, 5, 7, 14)],
     "group_ranking": lambda: [
         group_ranking([LABELS, other], level=LEVEL, seed=1, draws=1000)
         for other in (LABELS, LABELS[::-1], [[18, 1, 1]] * len(LABELS))
@@ -316,16 +259,6 @@ CASES: dict[str, Callable[[], Any]] = {
     "stereotype_interval": lambda: [
         stereotype_interval(k, 20, 0.3, LEVEL, direction)  # type: ignore[arg-type]
         for k in (0, 6, 20)
-        for direction in ("over", "under")
-    ],
-    "stereotype_sequence": lambda: [
-        stereotype_sequence(k, 14, 0.3, LEVEL, direction)  # type: ignore[arg-type]
-        for k in (0, 6, 14)
-        for direction in ("over", "under")
-    ],
-    "stereotype_sequence_p_value": lambda: [
-        stereotype_sequence_p_value(k, 14, 0.3, 0.2, direction)  # type: ignore[arg-type]
-        for k in (0, 6, 14)
         for direction in ("over", "under")
     ],
     "total_variation_bounds": lambda: total_variation_bounds(COUNTS, 4, REAL),

@@ -16,12 +16,10 @@ from pytest_t2i.statistics.bounding import (
     Bounding,
     bounding_distance,
     bounding_function,
-    plug_in_function,
 )
 from pytest_t2i.statistics.change import prompt_bias_change, unconditional_p_values
 from pytest_t2i.statistics.correction import effective_counts
 from pytest_t2i.statistics.curves import mean_band
-from pytest_t2i.statistics.deprecated import share_confidence_sequence
 from pytest_t2i.statistics.detectors import kappa_interval
 from pytest_t2i.statistics.distances import mean_total_variation_interval
 from pytest_t2i.statistics.means import gap_interval
@@ -33,10 +31,8 @@ from pytest_t2i.statistics.planning import (
     gate_power,
     model_power,
 )
-from pytest_t2i.statistics.sequences import bias_sequence_p_value, stereotype_sequence_p_value
 
 LEVEL = 0.95
-WHICH: Any = (("fixed", "corrected"), ("fixed", "paper"), ("sample", "paper"))
 MEN = np.array([19, 3, 20, 11, 0, 17, 9, 14, 6, 20])
 WOMEN = 20 - MEN
 EVEN = np.array([10, 9, 11, 12, 8, 10, 10, 13, 7, 11])
@@ -59,9 +55,6 @@ CORNERS: dict[str, Callable[[], Any]] = {
         for n, prompts in ((1, 1), (7, 17), (20, 2), (100, 30), (101, 30), (250, 3000))
         for side in ("below", "above")
     ],
-    "variance of the paper's score, at the largest program and beyond it": lambda: [
-        of(plug_in_function(n)) for n in (1, 2, 19, 100, 101, 250)
-    ],
     "bounds of a distance, at the largest program and beyond it": lambda: [
         of(bounding_distance(n, share, side))  # type: ignore[arg-type]
         for n in (1, 9, 60, 61, 90)
@@ -79,18 +72,10 @@ CORNERS: dict[str, Callable[[], Any]] = {
         mean_departure(SHOWN[:, 1], SHOWN.sum(axis=1), np.array([0.0, 0.2, 1.0, 0.9])),
     ],
     "distances from references that differ": lambda: [
-        mean_total_variation_interval(
-            SHOWN,
-            OWN_REFERENCES,
-            level=LEVEL,
-            seed=1,
-            words=words,
-            resamples=200,  # type: ignore[arg-type]
-        )
-        for words in ("fixed", "sample")
+        mean_total_variation_interval(SHOWN, OWN_REFERENCES, level=LEVEL)
     ],
     "distances of prompts that follow their reference": lambda: [
-        mean_total_variation_interval(counts, reference, level=LEVEL, seed=1)
+        mean_total_variation_interval(counts, reference, level=LEVEL)
         for counts, reference in (
             ([[6, 14], [5, 15], [7, 13]] * 4, [0.3, 0.7]),
             ([[6, 4, 10], [5, 6, 9]] * 5, [0.3, 0.25, 0.45]),
@@ -110,49 +95,25 @@ CORNERS: dict[str, Callable[[], Any]] = {
             for side in ("greater", "less")
         ]
     ),
-    "p-values of both estimators, ten prompts": lambda: [
-        s.model_bias_p_value(
-            men,
-            20 - men,
-            bound,
-            alternative=side,
-            words=words,
-            estimator=by,
-            resamples=200,  # type: ignore[arg-type]
-        )
+    "p-values of ten prompts": lambda: [
+        s.model_bias_p_value(men, 20 - men, bound, alternative=side)  # type: ignore[arg-type]
         for men in (MEN, EVEN)
         for bound in (0.1, 0.3, 0.6)
         for side in ("greater", "less")
-        for words, by in WHICH
     ],
     "p-values of nine prompts, of two and of one": lambda: [
-        s.model_bias_p_value(men, 20 - men, bound, alternative=side, estimator=by)  # type: ignore[arg-type]
+        s.model_bias_p_value(men, 20 - men, bound, alternative=side)  # type: ignore[arg-type]
         for men in (MEN[:9], MEN[:2], EVEN[:2], MEN[:1], EVEN[3:4])
         for bound in (0.3, 0.75)
         for side in ("greater", "less")
-        for by in ("corrected", "paper")
     ],
-    "unequal numbers of images": lambda: (
-        [
-            s.model_bias_interval(
-                MEN_OF_MIXED,
-                MIXED - MEN_OF_MIXED,
-                level=LEVEL,
-                seed=1,
-                words=words,
-                estimator=by,
-                resamples=200,  # type: ignore[arg-type]
-            )
-            for words, by in WHICH
-        ]
-        + [
-            s.model_bias_p_value(MEN_OF_MIXED, MIXED - MEN_OF_MIXED, 0.3, estimator=by)  # type: ignore[arg-type]
-            for by in ("corrected", "paper")
-        ]
-    ),
+    "unequal numbers of images": lambda: [
+        s.model_bias_interval(MEN_OF_MIXED, MIXED - MEN_OF_MIXED, level=LEVEL, seed=1),
+        s.model_bias_p_value(MEN_OF_MIXED, MIXED - MEN_OF_MIXED, 0.3),
+    ],
     "evidence about fixed words, in parts": lambda: (
         [
-            [each.score, *each.below, *each.above, *each.plug_in, each.even]
+            [each.score, *each.below, *each.above, each.even]
             for men in (MEN, EVEN, np.full(10, 10), np.full(60, 10))
             for each in [FixedWords.of(men, 20 - men)]
         ]
@@ -160,18 +121,15 @@ CORNERS: dict[str, Callable[[], Any]] = {
             [test(bound) for bound in (0.0, 0.02, 0.05, 0.2)]
             for men in (EVEN, np.full(10, 10), np.full(60, 10))
             for each in [FixedWords.of(men, 20 - men)]
-            for test in (*each.tests("corrected"), *each.tests("paper"))
+            for test in (each.p_greater, each.p_less)
         ]
     ),
-    "changes of a model, to either side and by either estimator": lambda: [
+    "changes of a model, to either side": lambda: [
         s.paired_model_bias_change(
             *before,
             *after,
             level=LEVEL,
             seed=1,
-            estimator=by,
-            words=words,
-            resamples=200,  # type: ignore[arg-type]
         )
         for before, after in (
             ((MEN, WOMEN), (EVEN, 20 - EVEN)),
@@ -179,7 +137,6 @@ CORNERS: dict[str, Callable[[], Any]] = {
             ((EVEN[:9], 20 - EVEN[:9]), (MEN[:9], WOMEN[:9])),
             ((MEN_OF_MIXED, MIXED - MEN_OF_MIXED), (EVEN, 20 - EVEN)),
         )
-        for words, by in WHICH
     ],
     "changes of one prompt": lambda: [
         prompt_bias_change(*before, *after, LEVEL)
@@ -222,23 +179,6 @@ CORNERS: dict[str, Callable[[], Any]] = {
         for a, b in (("mmmf", "mmmf"), ("mfmf", "fmfm"), ("mfmfmm", "mfffmm"))
         for a, b in [(list(a), list(b))]
     ],
-    "sequences of one or two images, and of many": lambda: (
-        [
-            share_confidence_sequence(k, n, level)
-            for k, n in ((0, 1), (1, 1), (1, 2), (150, 300))
-            for level in (0.5, 0.99)
-        ]
-        + [
-            bias_sequence_p_value(m, w, bound)
-            for m, w in ((1, 0), (9, 1), (300, 9))
-            for bound in (0.0, 0.5, 1.0)
-        ]
-        + [
-            stereotype_sequence_p_value(k, 9, real, 0.3)
-            for k in (0, 5, 9)
-            for real in (0.0, 0.4, 0.8)
-        ]
-    ),
     "p-values of two shares, of unequal numbers": lambda: [
         unconditional_p_values(new, old, margin).tolist()
         for new, old, margin in ((2, 5, 0.0), (5, 2, 0.1), (4, 3, 0.95), (2, 2, 1.0))

@@ -12,7 +12,6 @@ from scipy import stats
 from pytest_t2i.statistics.bounding import (
     bounding_distance,
     bounding_function,
-    plug_in_function,
     rarer_chances,
 )
 from pytest_t2i.statistics.model import Sizes, equal_magnitudes, least_shown, score_tails, sizes_of
@@ -56,18 +55,6 @@ def test_more_prompts_bear_more_variance_and_less_distance() -> None:
         distances = [np.mean(np.abs(chances @ f.value - BIAS)) for f in (few, many)]
         assert distances[1] < 0.8 * distances[0]
     assert bounding_function(20, 90, "below") is bounding_function(20, 110, "below")
-
-
-@pytest.mark.parametrize("n", [1, 2, 20, 150])
-def test_the_paper_score_has_a_bound_of_its_variance(n: int) -> None:
-    function = plug_in_function(n)
-    assert function.value[0] == 1.0
-    assert function.value[-1] == (n % 2) / n
-    chances = rarer_chances(n, BIAS)
-    spread = chances @ function.value**2 - (chances @ function.value) ** 2
-    excess = chances @ function.variance - spread
-    assert np.min(n * excess) > -3e-3
-    assert np.mean(n * excess) < 0.12
 
 
 def test_chances_of_the_rarer_gender() -> None:

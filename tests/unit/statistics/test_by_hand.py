@@ -127,8 +127,8 @@ def test_no_better_than_chance_is_no_detector():
 
 def test_a_prompt_without_an_image_is_left_out_of_references():
     for counts in ([[0, 0], [1, 0]], [[1, 0], [0, 0]]):
-        interval = mean_total_variation_interval(counts, [0.5, 0.5], level=0.9, seed=0)
-        alone = mean_total_variation_interval([[1, 0]], [0.5, 0.5], level=0.9, seed=0)
+        interval = mean_total_variation_interval(counts, [0.5, 0.5], level=0.9)
+        alone = mean_total_variation_interval([[1, 0]], [0.5, 0.5], level=0.9)
         assert interval == alone
         assert (interval.n, interval.method) == (1, alone.method)
 
@@ -136,10 +136,10 @@ def test_a_prompt_without_an_image_is_left_out_of_references():
 def test_a_group_without_an_image_may_show_anything():
     women = [[1] * 18 + [0] * 2]
     seen_alone = s.clopper_pearson(18, 20, 0.9)
-    gap = parity_difference_interval({"a": women, "b": women, "c": []}, level=0.9, seed=0)
+    gap = parity_difference_interval({"a": women, "b": women, "c": []}, level=0.9)
     assert gap.high == pytest.approx(max(seen_alone.high, 1.0 - seen_alone.low))
     men = [[0] * 18 + [1] * 2]
-    gap = parity_difference_interval({"a": men, "b": men, "c": []}, level=0.9, seed=0)
+    gap = parity_difference_interval({"a": men, "b": men, "c": []}, level=0.9)
     assert gap.high == pytest.approx(max(seen_alone.high, 1.0 - seen_alone.low))
 
 
@@ -213,9 +213,9 @@ def test_one_prompt_or_one_gender_shows_no_difference():
 
 def test_a_change_ends_at_one():
     even, men, none = [1] * 3, [2] * 3, [0] * 3
-    up = s.paired_model_bias_change(even, even, men, none, level=0.95, seed=0, estimator="paper")
-    down = s.paired_model_bias_change(men, none, even, even, level=0.95, seed=0, estimator="paper")
-    assert (up.estimate, up.high, down.low) == (1.0, 1.0, -1.0)
+    up = s.paired_model_bias_change(even, even, men, none, level=0.95, seed=0)
+    down = s.paired_model_bias_change(men, none, even, even, level=0.95, seed=0)
+    assert (up.high, down.low) == (1.0, -1.0)
 
 
 def test_two_values_have_a_mean_with_an_interval():

@@ -28,7 +28,6 @@ from pytest_t2i.statistics.planning import (
     prompt_change_power,
     prompt_power,
 )
-from pytest_t2i.statistics.sequences import bias_sequence_p_value, stereotype_sequence_p_value
 from pytest_t2i.statistics.shares import wilson
 from pytest_t2i.statistics.undetected import worst_case_bounds
 
@@ -86,8 +85,6 @@ CASES = [
     ("bound", 0.5, 1, lambda v: object_bias_p_values(*SEEN, v, seed=1)),
     ("bound", 0, 1, lambda v: parity_difference_p_value(GROUPS, v)),
     ("bound", 0, 1, lambda v: total_variation_p_value(COUNTS, REAL, v)),
-    ("bound", 0, 1, lambda v: stereotype_sequence_p_value(5, 6, 0.3, v)),
-    ("bound", 0, 1, lambda v: bias_sequence_p_value(5, 6, v)),
     ("margin", 0, 2, lambda v: paired_prompt_p_value([1], [1], margin=v, shared_seeds=False)),
     ("male", 0, np.inf, lambda v: s.corrected_model_bias_score([v], [1])),
     ("undetected", 0, np.inf, lambda v: worst_case_bounds([1], [1], [v])),

@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.stats import false_discovery_control
 
 from pytest_t2i import statistics
 from pytest_t2i.statistics.deprecated import bias_p_value, stereotype_p_value, within_p_value
 from pytest_t2i.statistics.detectors import f1_interval
 from pytest_t2i.statistics.families import (
     adaptive_discarding,
-    benjamini_yekutieli,
     decidable,
     family_share_p_values,
     fewest_images,
@@ -324,19 +322,12 @@ def test_few_are_adjusted_by_benjamini_hochberg():
 
 def test_nothing_is_nothing():
     assert storey([], 0.95).size == 0
-    assert benjamini_yekutieli([]).size == 0
 
 
 @pytest.mark.parametrize("p", [[0.5, 1.2], [-0.1], [[0.1]]])
 def test_what_is_no_p_value_is_refused(p):
     with pytest.raises(ValueError, match="p_values"):
         storey(p, 0.95)
-
-
-def test_any_dependence_is_scipys():
-    p = np.random.default_rng(0).random(30) ** 3
-    theirs = false_discovery_control(p, method="by")
-    np.testing.assert_allclose(benjamini_yekutieli(p), theirs)
 
 
 def test_false_discoveries_among_independent_p_values():

@@ -152,10 +152,9 @@ def test_the_estimate_lies_where_even_odds_put_the_truth():
 
 def test_prompts_before_and_after_one_another_are_compared_from_two_images_on():
     change = s.paired_model_bias_change(
-        [2, 1, 9], [0, 0, 1], [1, 1, 5], [1, 0, 5], level=0.9, seed=0, estimator="paper"
+        [2, 1, 9], [0, 0, 1], [1, 1, 5], [1, 0, 5], level=0.9, seed=0
     )
     assert change.n == 2
-    assert change.estimate == pytest.approx((0.0 + 0.0) / 2 - (1.0 + 0.8) / 2)
 
 
 @pytest.mark.parametrize(("images", "tells"), [(1, True), (0, False)])
@@ -166,29 +165,26 @@ def test_ten_prompts_tell_of_growth(images, tells):
 
 
 def test_an_empty_group_may_be_anything():
-    shares = parity_shares({"a": [[1, 0]], "b": []}, level=0.9, seed=0)
+    shares = parity_shares({"a": [[1, 0]], "b": []}, level=0.9)
     assert (shares["b"].estimate, shares["b"].low, shares["b"].high) == (0.5, 0.0, 1.0)
     assert (shares["b"].n, shares["b"].method) == (0, "none")
-    gap = parity_difference_interval({"a": [[1], [], [0]], "b": [[1]]}, level=0.9, seed=0)
+    gap = parity_difference_interval({"a": [[1], [], [0]], "b": [[1]]}, level=0.9)
     assert (gap.n, gap.estimate) == (3, 0.5)
     with pytest.raises(ValueError, match="at least two groups must have an image, got 1"):
-        parity_difference_interval({"a": [[1, 0]], "b": []}, level=0.9, seed=0)
+        parity_difference_interval({"a": [[1, 0]], "b": []}, level=0.9)
 
 
 def test_groups_that_never_meet_differ_by_at_most_one():
-    for words in ("fixed", "sample"):
-        gap = parity_difference_interval(
-            {"a": [[1] * 9] * 2, "b": [[0] * 9] * 2}, level=0.9, seed=0, words=words
-        )
-        assert (gap.estimate, gap.high) == (1.0, 1.0)
-        assert (gap.low > 0.0) is (words == "fixed")
+    gap = parity_difference_interval({"a": [[1] * 9] * 2, "b": [[0] * 9] * 2}, level=0.9)
+    assert (gap.estimate, gap.high) == (1.0, 1.0)
+    assert gap.low > 0.0
 
 
 def test_distances_of_any_reference_are_numbers():
     for share in np.linspace(0.0, 1.0, 21):
         reference = [share, 1.0 - share]
         for counts in ([[9, 0], [0, 9]], [[9, 0], [9, 0]]):
-            found = mean_total_variation_interval(counts, reference, level=0.9, seed=0)
+            found = mean_total_variation_interval(counts, reference, level=0.9)
             assert 0.0 <= found.estimate <= max(reference) + 1e-9
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -42,34 +41,16 @@ def test_pairs_in_which_both_show_it_say_nothing_of_the_gap():
     assert (known.low, known.high) == (interval(2, 0, 20).low, interval(2, 0, 20).high)
 
 
-@pytest.mark.parametrize("words", ["fixed", "sample"])
-def test_where_nothing_was_seen_it_has_a_width(words):
-    known = paired_gap_interval([[False] * 4] * 5, [[False] * 4] * 5, level=LEVEL, words=words)
+def test_where_nothing_was_seen_it_has_a_width():
+    known = paired_gap_interval([[False] * 4] * 5, [[False] * 4] * 5, level=LEVEL)
     assert known.estimate == 0.0
     assert known.low == -known.high < -0.1
-    assert known.n == (20 if words == "fixed" else 5)
+    assert known.n == 20
 
 
 def test_exchanged_variants_turn_it_round():
     a, b = interval(6, 1, 20), interval(1, 6, 20)
     assert (a.low, a.estimate, a.high) == pytest.approx((-b.high, -b.estimate, -b.low))
-
-
-def test_of_fixed_words_pairs_are_pooled_and_of_drawn_ones_prompts_count():
-    first, second = [flags(20, 20), *[flags(0, 20)] * 9], [flags(0, 20)] * 10
-    fixed, drawn = (
-        paired_gap_interval(first, second, level=LEVEL, words=words)
-        for words in ("fixed", "sample")
-    )
-    assert fixed.estimate == drawn.estimate == pytest.approx(0.1)
-    assert (fixed.n, drawn.n) == (200, 10)
-    assert fixed.low > 0.05
-    assert drawn.low < 0.0
-    assert drawn.high > 0.35
-
-
-def test_a_single_prompt_is_taken_pair_by_pair():
-    assert interval(5, 1, 20, words="sample") == interval(5, 1, 20)
 
 
 def test_prompts_without_pairs_are_left_out():
@@ -138,7 +119,7 @@ def test_what_makes_no_pairs_is_refused(first, second, told):
         paired_gap_interval(first, second, level=LEVEL)
 
 
-@pytest.mark.parametrize("how", [{"words": "some"}, {"level": 1.0}, {"level": 0.0}])
+@pytest.mark.parametrize("how", [{"level": 1.0}, {"level": 0.0}])
 def test_options_out_of_range_are_refused(how):
     with pytest.raises(ValueError, match=next(iter(how))):
         paired_gap_interval([[True]], [[False]], **({"level": LEVEL} | how))
@@ -153,23 +134,19 @@ def drawn(shares: dict[str, list[float]], n: int, rng: np.random.Generator) -> d
     return {g: [rng.random(n) < p for p in of_group] for g, of_group in shares.items()}
 
 
-@pytest.mark.parametrize("words", ["fixed", "sample"])
 @pytest.mark.parametrize("apart", [0.0, 0.2, 0.6])
 @pytest.mark.slow
-def test_interval_covers_the_gap_of_groups_of_prompts(apart: float, words: Any) -> None:
+def test_interval_covers_the_gap_of_groups_of_prompts(apart: float) -> None:
     """Prompts of a group vary about its mean: they are the clusters."""
     rng, missed = np.random.default_rng(8), 0
-    for seed in range(60):
+    for _ in range(60):
         shares = {
             group: list(np.clip(middle + rng.choice([-0.15, 0.15], size=12), 0, 1))
             for group, middle in (("a", 0.2), ("b", 0.2 + apart / 2), ("c", 0.2 + apart))
         }
-        prompts = parity_difference_interval(
-            drawn(shares, 10, rng), level=0.95, seed=seed, words=words, resamples=400
-        )
-        if words == "fixed":
-            means = [np.mean(group) for group in shares.values()]
-            apart = max(means) - min(means)
+        prompts = parity_difference_interval(drawn(shares, 10, rng), level=0.95)
+        means = [np.mean(group) for group in shares.values()]
+        apart = max(means) - min(means)
         missed += not prompts.low <= apart <= prompts.high
     # At 95 %, 7 or more misses in 60 have a chance of 1 in 30; Bonferroni gives fewer.
     assert missed <= 6
@@ -177,13 +154,10 @@ def test_interval_covers_the_gap_of_groups_of_prompts(apart: float, words: Any) 
 
 def test_single_prompts_have_score_intervals() -> None:
     groups = {"a": [[1] * 18 + [0] * 2], "b": [[1] * 4 + [0] * 16]}
-    intervals = parity_difference_interval(groups, level=0.95, seed=0)
+    intervals = parity_difference_interval(groups, level=0.95)
     low = statistics.share_difference_interval((4, 20), (18, 20), 0.975).low
     high = statistics.share_difference_interval((4, 20), (18, 20), 0.95).high
     assert (intervals.low, intervals.high) == pytest.approx((low, high))
-    sampled = parity_difference_interval(groups, level=0.95, seed=0, words="sample")
-    a, b = (statistics.clopper_pearson(k, 20, 0.975) for k in (18, 4))
-    assert (sampled.low, sampled.high) == pytest.approx((a.low - b.high, a.high - b.low))
     assert intervals.estimate == pytest.approx(
         metrics.demographic_parity_difference({"a": 0.9, "b": 0.2})
     )
@@ -191,7 +165,7 @@ def test_single_prompts_have_score_intervals() -> None:
 
 def test_a_group_without_images_may_have_any_share() -> None:
     groups = {"a": [[1] * 20], "b": [[1] * 20], "c": [[]]}
-    result = parity_difference_interval(groups, level=0.95, seed=0)
+    result = parity_difference_interval(groups, level=0.95)
     assert (result.estimate, result.low, result.high) == (0.0, 0.0, 1.0)
 
 
@@ -202,7 +176,7 @@ def test_the_estimate_is_the_range_of_rates_that_scipy_gives() -> None:
     ours = metrics.demographic_parity_difference({str(g): rates[g] for g in range(3)})
     assert ours == pytest.approx(np.ptp(rates))
     groups = {str(g): [man[(group == g) & (prompt == p)] for p in range(4)] for g in range(3)}
-    gives = parity_difference_interval(groups, level=0.95, seed=0)
+    gives = parity_difference_interval(groups, level=0.95)
     assert gives.estimate == pytest.approx(ours)
 
 
@@ -217,6 +191,6 @@ def test_the_estimate_is_the_range_of_rates_that_scipy_gives() -> None:
 )
 def test_what_makes_no_sense_is_refused(groups: dict[str, list], expected: str) -> None:
     with pytest.raises(ValueError, match=expected):
-        parity_difference_interval(groups, level=0.95, seed=0)
+        parity_difference_interval(groups, level=0.95)
     with pytest.raises(ValueError, match="rates"):
         metrics.demographic_parity_difference({"a": 0.5})

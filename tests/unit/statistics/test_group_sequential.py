@@ -211,7 +211,7 @@ SHARES = (0.1, 0.5, 0.75, 0.97)
 
 @pytest.mark.parametrize("test", STOPPED)
 def test_every_way_to_end_is_counted_once(test):
-    ends = ways_to_end(test, test.looks[:1])
+    ends = ways_to_end(test, ((test.looks[0],) * 2,))
     for p in (0.0, *SHARES, 1.0):
         assert np.exp(log_chances(ends, p)).sum() == pytest.approx(1.0)
 
@@ -220,7 +220,7 @@ def test_every_way_to_end_is_counted_once(test):
 @pytest.mark.parametrize("p", SHARES)
 def test_intervals_cover_the_truth(test, p):
     """Exact coverage: over all ways to end, each with its probability."""
-    ends = ways_to_end(test, test.looks[:1])
+    ends = ways_to_end(test, ((test.looks[0],) * 2,))
     chances = np.exp(log_chances(ends, p))
     sizes = (ends.successes + ends.failures).astype(int)
     covered = 0.0
@@ -233,14 +233,13 @@ def test_intervals_cover_the_truth(test, p):
     assert covered >= 0.95 - 1e-9
 
 
-def test_the_interval_is_narrower_than_one_for_every_look():
-    from pytest_t2i.statistics.deprecated import share_confidence_sequence
-
+def test_images_that_do_not_count_leave_the_interval_of_those_that_do():
     test = SequentialTest(100, 0.5, members=100)
-    exact = stopped_share_interval(test, test.looks[:5], 27, 0.95)
-    at_any_look = share_confidence_sequence(27, test.looks[4], 0.95)
-    assert exact.high - exact.low < 0.85 * (at_any_look.high - at_any_look.low)
-    assert exact.method == "exact after stopping"
+    every = stopped_share_interval(test, ((16, 16), (21, 21)), 18, 0.95)
+    assert every == stopped_share_interval(test, (16, 21), 18, 0.95)
+    some = stopped_share_interval(test, ((14, 16), (18, 21)), 16, 0.95)
+    assert (some.n, some.method) == (18, "exact after stopping")
+    assert some.low < 16 / 18 < some.high
 
 
 def test_the_ends_are_exact_where_all_images_agree():

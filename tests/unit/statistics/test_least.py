@@ -20,13 +20,11 @@ from pytest_t2i.statistics.means import gap_sign_p_value
 from pytest_t2i.statistics.model import (
     Sizes,
     equal_magnitudes,
-    fair_p_value,
     least_shown,
     score_tails,
 )
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.planning import Design, model_power, prompt_power
-from pytest_t2i.statistics.sequences import looks
 from pytest_t2i.statistics.variety import wals_interval
 
 NAN = float("nan")
@@ -41,8 +39,6 @@ def labelled(number):
 
 
 LEAST = [
-    (100, "resamples", lambda n: s.model_bias_interval([1], [2], **OPTIONS, resamples=n)),
-    (100, "resamples", lambda n: s.model_bias_p_value([1], [2], 0.5, resamples=n)),
     (100, "resamples", lambda n: mean_band([[1.0], [2.0]], **OPTIONS, resamples=n)),
     (1000, "redraws", lambda n: s.change_p_value([2], [0], [1], [1], seed=0, redraws=n)),
     (1000, "redraws", lambda n: paired_change_p_value([[1, 1]], [[1, -1]], seed=0, redraws=n)),
@@ -50,7 +46,6 @@ LEAST = [
     (1, "prompts", lambda n: model_power(1.0, 0.5, 3, Design(n, repeats=1))),
     (1, "n must", lambda n: decidable(n, 0.5, 0.95)),
     (1, "prompts", lambda n: decidable(3, 0.5, 0.95, n)),
-    (1, "images", looks),
     (1, "n must", lambda n: paired_share_change(0, 0, n, 0.9)),
     (2, "triplets", lambda n: s.independence_p_value(TABLE[:n], **OPTIONS, permutations=100)),
     (2, "triplets", lambda n: s.object_bias_intervals(TABLE[:n, 0], TABLE[:n, 1], **OPTIONS)),
@@ -93,7 +88,7 @@ SHAPES = [
     ("must be above 0", lambda: deviation_interval([1, 2], [0, 0], [1, 2], [1, 2], **OPTIONS)),
     ("both be 0, got prompt 1", lambda: effective_counts([1, 0], [1, 0], [0.1, 0.1])),
     ("sign must be 1 or -1", lambda: gap_sign_p_value([[0.1, 0.2]] * 2, sign=0)),
-    ("at least one group", lambda: parity_shares({}, **OPTIONS)),
+    ("at least one group", lambda: parity_shares({}, level=0.9)),
 ]
 
 
@@ -135,13 +130,6 @@ def test_no_score_exceeds_one():
         assert s.corrected_model_bias_score([n] * prompts, [0] * prompts) <= 1.0
         interval = s.model_bias_interval([n] * prompts, [0] * prompts, **OPTIONS)
         assert 0.0 <= interval.low <= interval.estimate <= interval.high <= 1.0
-
-
-def test_as_far_as_seen_is_as_far():
-    # A fair model shows one image, or two of different gender, as a matter of course.
-    assert fair_p_value([1], [0], seed=0) == 1.0
-    assert fair_p_value([1], [1], seed=0) == 1.0
-    assert fair_p_value([3, 3], [0, 0], seed=0, resamples=4000) == pytest.approx(1 / 16, abs=0.02)
 
 
 def test_a_detector_is_used_between_not_at_all_and_fully():

@@ -14,7 +14,6 @@ from scipy import stats
 from pytest_t2i import metrics, statistics
 from pytest_t2i.statistics.change import paired_prompt_p_value, prompt_bias_change
 from pytest_t2i.statistics.deprecated import bias_p_value, stereotype_p_value, within_p_value
-from pytest_t2i.statistics.sequences import stereotype_sequence, stereotype_sequence_p_value
 from pytest_t2i.statistics.shares import stereotype_interval
 
 FEW = settings(max_examples=25, deadline=None)
@@ -80,15 +79,12 @@ def test_corrected_score_symmetry_and_bounds(pairs: list[tuple[int, int]]) -> No
     assert statistics.corrected_model_bias_score([*male, 0], [*female, 0]) == pytest.approx(score)
 
 
-@pytest.mark.parametrize("estimator", ["corrected", "paper"])
 @pytest.mark.parametrize(
     ("male", "female"),
     [([20], [0]), ([10], [10]), ([20, 20], [0, 0]), ([5, 0, 9, 1], [5, 7, 1, 0])],
 )
-def test_model_bias_interval_holds_its_estimate(
-    estimator: Any, male: list[int], female: list[int]
-) -> None:
-    options: Any = {"estimator": estimator, "level": 0.95, "seed": 3, "resamples": 500}
+def test_model_bias_interval_holds_its_estimate(male: list[int], female: list[int]) -> None:
+    options: Any = {"level": 0.95, "seed": 3}
     entry = statistics.model_bias_interval(male, female, **options)
     assert entry == statistics.model_bias_interval(male, female, **options)
     assert 0 <= entry.low <= entry.estimate <= entry.high <= 1
@@ -108,11 +104,9 @@ def test_fair_model_may_be_unbiased_and_biased_one_may_not() -> None:
 @pytest.mark.parametrize("present", [0, 3, 10, 20])
 def test_too_rare_is_its_absence_too_frequent(present: int) -> None:
     turned = (20 - present, 20, 0.7)
-    for pair in (stereotype_interval, stereotype_sequence):
-        assert pair(present, 20, 0.3, 0.95, "under") == pair(*turned, 0.95)
-    for test in (stereotype_p_value, stereotype_sequence_p_value):
-        assert test(present, 20, 0.3, 0.1, "under") == test(*turned, 0.1)
+    assert stereotype_p_value(present, 20, 0.3, 0.1, "under") == stereotype_p_value(*turned, 0.1)
     result = stereotype_interval(present, 20, 0.3, 0.95, "under")
+    assert result == stereotype_interval(*turned, 0.95)
     score = metrics.stereotype_score(present / 20, 0.3, "under")
     assert result.estimate == pytest.approx(score)
     assert result.low <= score <= result.high
@@ -223,8 +217,6 @@ REFUSALS: list[tuple[Callable[[], Any], str]] = [
     (lambda: statistics.fair_floor([1.5]), r"n_clear\[0\]=1.5"),
     (lambda: statistics.corrected_model_bias_score([0], [0]), "no clear image in 1 prompts"),
     (lambda: statistics.corrected_model_bias_score([1], [0, 1]), "same shape"),
-    (lambda: statistics.model_bias_interval([1], [1], estimator="mean", **LEVEL), "'mean'"),
-    (lambda: statistics.model_bias_interval([1], [1], resamples=5, **LEVEL), "resamples=5"),
     (lambda: statistics.mean_interval([[1.0]], **LEVEL), "at least two values"),
     (lambda: statistics.mean_interval([[1.0], [np.nan]], **LEVEL), r"groups\[1\]\[0\]=nan"),
     (lambda: statistics.benjamini_hochberg([1.2]), r"p_values\[0\]=1.2"),

@@ -7,10 +7,9 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import metrics
-from pytest_t2i import statistics as s
 from pytest_t2i.statistics.curves import half_step
 from pytest_t2i.statistics.deprecated import stereotype_p_value, within_p_value
-from pytest_t2i.statistics.distances import distance_range, mean_total_variation_interval
+from pytest_t2i.statistics.distances import distance_range
 from pytest_t2i.statistics.families import adaptive_discarding, family_share_p_values
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.permutation import paired_change_p_value
@@ -26,17 +25,6 @@ def test_objects_may_be_counted_by_halves():
 
 def test_rows_may_be_tiny_or_huge():
     assert metrics.similarity([[1e200, 0.0]], [[1e-200, 1e-200]]) == pytest.approx(0.5**0.5)
-
-
-def test_a_label_that_neither_has_changes_nothing_for_words_like_these():
-    two, three = [[18, 2], [15, 5], [19, 1], [12, 8]], [0.3, 0.7]
-    options = {"level": 0.9, "seed": 0, "words": "sample"}
-    known = mean_total_variation_interval(two, three, **options)
-    found = mean_total_variation_interval([[*row, 0] for row in two], [*three, 0.0], **options)
-    assert known.low > 0.05
-    assert (found.low, found.estimate) == pytest.approx((known.low, known.estimate), abs=1e-9)
-    # Its upper end adds what each label may be off by itself.
-    assert found.high >= known.high - 1e-9
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
@@ -88,26 +76,3 @@ def test_a_label_beyond_the_genders_is_refused_as_such(label):
 def test_what_leaves_no_room_is_never_exceeded():
     for expected, bound in ((0.5, 0.5), (0.75, 0.5), (1.0, 1.0)):
         assert stereotype_p_value(9, 9, expected, bound) == 1.0
-
-
-def test_one_prompt_says_nothing_of_words_like_it():
-    change = s.paired_model_bias_change(
-        [5], [5], [8], [2], level=0.9, seed=0, words="sample", estimator="paper"
-    )
-    assert (change.low, change.estimate, change.high) == (-1.0, pytest.approx(0.6), 1.0)
-
-
-def test_a_change_over_words_like_these_reaches_as_far_as_the_farther_of_two():
-    men = np.array([10, 3, 17, 20, 0, 9, 12, 5, 14, 10, 16, 8])
-    now = np.array([11, 2, 19, 20, 1, 9, 20, 4, 15, 10, 18, 7])
-    counts = (men, 20 - men, now, 20 - now)
-    options = {"level": 0.9, "seed": 0, "estimator": "paper"}
-    found = s.paired_model_bias_change(*counts, words="sample", **options)
-    grown = np.abs(now / 10 - 1) - np.abs(men / 10 - 1)
-    hall = s.mean_interval(list(grown[:, None]), level=0.9, seed=0)
-    student = stats.t.interval(0.9, 11, grown.mean(), stats.sem(grown))
-    assert (found.low, found.high) == pytest.approx(
-        (min(hall.low, student[0]), max(hall.high, student[1]))
-    )
-    assert hall.low > student[0] + 1e-3
-    assert hall.high > student[1] + 1e-3

@@ -173,7 +173,7 @@ class Crowds(Units[Crowd], _Measured):
         """Return the pictures for a metric."""
         from pytest_t2i.audits.crowd.pictures import crowd_pictures
 
-        return crowd_pictures(self.members, contrast.metric, self.by, self.alike)
+        return crowd_pictures(self.members, contrast.metric, self.alike)
 
     def _measured(self, contrast: Contrast) -> Measurement:
         remarks = _remarks(self.members, contrast)
@@ -185,9 +185,7 @@ class Crowds(Units[Crowd], _Measured):
         def change(baseline: Baseline, margin: float | None, level: float) -> Change:
             from pytest_t2i.audits.crowd.change import crowd_change
 
-            return crowd_change(
-                self.members, contrast.metric, self.by, self.alike, baseline, margin, level
-            )
+            return crowd_change(self.members, contrast.metric, self.alike, baseline, margin, level)
 
         return change
 
@@ -538,7 +536,7 @@ def _recorded(crowds: Crowds, labels: Sequence[str]) -> CrowdRecord:
         len(several),
         sum(bool(picture.is_single) for picture in several),
         by_chance(several) if several else None,
-        {label: group_interval(crowds.members, label, crowds.by, crowds.level) for label in labels},
+        {label: group_interval(crowds.members, label, crowds.level) for label in labels},
         crowds.estimated(GAP),
         crowds.estimated(OWN),
         crowds.estimated(FRONT),

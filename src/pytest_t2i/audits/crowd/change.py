@@ -15,7 +15,6 @@ from pytest_t2i.errors import BaselineMismatchError, some
 from pytest_t2i.protocols import People
 from pytest_t2i.statistics.gaps import interval_difference
 from pytest_t2i.statistics.inversion import one_sided, permutation_p_value
-from pytest_t2i.statistics.model import Words
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.judge import judge
 from pytest_t2i.verdicts.measurement import Change, DecidedBy, unchanged
@@ -106,7 +105,7 @@ def recorded(members: Sequence[Counted], labels: Sequence[str]) -> dict[str, Any
 
 
 def crowd_change(
-    members: Sequence[Counted], metric: str, words: Words, alike: float, baseline: Baseline,
+    members: Sequence[Counted], metric: str, alike: float, baseline: Baseline,
     margin: float | None, level: float,
 ) -> Change:  # fmt: skip
     """Compare a metric with its record.
@@ -118,7 +117,7 @@ def crowd_change(
     Raises BaselineMismatchError where the baseline has no people of these prompts by this detector.
     """
     records = _records(members, baseline)
-    sides = [crowd_pictures(side, metric, words, alike) for side in (records, members)]
+    sides = [crowd_pictures(side, metric, alike) for side in (records, members)]
     limit = Limit(metric, margin or 0.0, NO_MARGIN if margin is None else REASON)
     values = [side.interval(level) for side in sides]
     pairs = zip(members, records, strict=True)

@@ -16,7 +16,6 @@ from pytest_t2i.data import Bounds, Evidence, Interval, MetricInfo
 from pytest_t2i.metrics import INFO
 from pytest_t2i.metrics.crowds import MOST_PEOPLE, SEVERAL
 from pytest_t2i.statistics.clusters import cluster_share_interval, cluster_share_p_value
-from pytest_t2i.statistics.model import Words
 
 Weighed = tuple[float, float]
 """Sum of the values of a picture's members, and their number."""
@@ -139,7 +138,6 @@ class CrowdPictures:
     prompts: Sequence[Sequence[ShownCrowd]]
     quantity: Quantity
     metric: MetricInfo
-    words: Words = "fixed"
     alike: float = 0.0
     """Share of people without a label up to which they are taken to be like the others."""
 
@@ -158,10 +156,8 @@ class CrowdPictures:
         return [row[:, 0] for row in self._weights]
 
     def _units(self, which: int) -> np.ndarray:
-        """Return value and size of each unit: a picture, or a prompt where words are drawn."""
+        """Return value and size of each picture."""
         rows = [row[:, which] for row in self._weights if len(row)]
-        if self.words == "sample" and len(rows) > 1:
-            return np.array([row.mean(axis=0) for row in rows])
         return np.concatenate(rows) if rows else np.zeros((0, 2))
 
     @cached_property
@@ -234,17 +230,13 @@ class CrowdPictures:
         return Bounds(self.estimate(1), self.estimate(2), self.unknown)
 
 
-def crowd_pictures(
-    members: Sequence[Any], metric: str, words: Words, alike: float
-) -> CrowdPictures:
+def crowd_pictures(members: Sequence[Any], metric: str, alike: float) -> CrowdPictures:
     """Return the pictures of several prompts for a metric."""
     rows = [member.pictures for member in members]
-    return CrowdPictures(rows, QUANTITIES[metric], INFO[metric], words, alike)
+    return CrowdPictures(rows, QUANTITIES[metric], INFO[metric], alike)
 
 
-def group_interval(
-    members: Sequence[Any], label: str, words: Words, level: float
-) -> Interval | None:
+def group_interval(members: Sequence[Any], label: str, level: float) -> Interval | None:
     """Return the share of one label among people with a label; None without any."""
     rows = [member.pictures for member in members]
-    return CrowdPictures(rows, share_of(label), INFO["single_gender_share"], words).interval(level)
+    return CrowdPictures(rows, share_of(label), INFO["single_gender_share"]).interval(level)

@@ -14,7 +14,12 @@ from pytest_t2i.audits.detector_validation.change import recorded_trial, share_c
 from pytest_t2i.data import Detection, Evidence, Interval, Undetected
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import CLEAR, LabelledImage, LabelledSet
-from pytest_t2i.metrics import INFO, prompt_bias_difference, prompt_bias_score
+from pytest_t2i.metrics import (
+    INFO,
+    model_bias_score,
+    prompt_bias_difference,
+    prompt_bias_score,
+)
 from pytest_t2i.sections.words import several
 from pytest_t2i.statistics.detectors import deviation_interval, f1_interval
 from pytest_t2i.statistics.gaps import parity_difference_interval, parity_difference_p_value
@@ -185,7 +190,7 @@ class Trial:
             np.array([counts[prompt, FEMALE] for prompt in self.prompts], dtype=int),
         )
 
-    def model_bias_score(self, *, by_people: bool = False) -> Interval | None:
+    def model_bias_score(self, *, by_people: bool = False) -> float | None:
         """Return the paper's model bias score (Lyu eq. 1) by the detector or by people.
 
         Returns None without a clear image, or for labels other than male and female.
@@ -193,9 +198,7 @@ class Trial:
         male, female = self.counts(by_people)
         if not self.is_gender or not np.any(male + female):
             return None
-        return statistics.model_bias_interval(
-            male, female, estimator="paper", level=self.level, seed=self.seed
-        )
+        return model_bias_score(male, female)
 
     @property
     def percent_deviation(self) -> Measurement:
@@ -373,7 +376,7 @@ def _gap(trial: Trial, metric: str) -> Interval | None:
     hits = _hits_by_group(trial, metric)
     if len(hits) < FEWEST:
         return None
-    return parity_difference_interval(hits, level=trial.level, seed=trial.seed)
+    return parity_difference_interval(hits, level=trial.level)
 
 
 def _hits_by_group(trial: Trial, metric: str) -> dict[str, list[list[int]]]:

@@ -14,7 +14,7 @@ from pytest_t2i.audits.detector_validation.trials import Trials, try_detectors
 from pytest_t2i.audits.peoples_labels import told_accuracy
 from pytest_t2i.audits.shared_blocks import Counts, counts_of
 from pytest_t2i.audits.summary import Frame, Summary
-from pytest_t2i.data import Count, Detection, Interval, LabelledPath, ShareInterval
+from pytest_t2i.data import Count, Detection, Interval, LabelledPath, Share, ShareInterval
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.sections import Album, Block, Column, Note, Paragraph, Picture, Section, Table
 from pytest_t2i.sections.words import reason_words, said, several
@@ -54,9 +54,9 @@ class TrialRecord:
     filter_rate: ShareInterval | None
     accuracy: ShareInterval | None
     accuracy_by_label: Mapping[str, ShareInterval | None]
-    model_bias_score: ShareInterval | None
+    model_bias_score: Share | None
     """The paper's score from the detector's labels."""
-    actual_model_bias_score: ShareInterval | None
+    actual_model_bias_score: Share | None
     """The paper's score from people's labels."""
     percent_deviation: Interval | None
     prompt_bias_difference: Interval | None
@@ -189,7 +189,7 @@ def sections(part: TrialsPart, run: Any) -> Sequence[Section]:  # noqa: ARG001 -
 
 def _tried_on(first: TrialRecord) -> str:
     actual = first.actual_model_bias_score
-    score = f" By them the model bias score is {actual.estimate:.3f}." if actual else ""
+    score = "" if actual is None else f" By them the model bias score is {actual:.3f}."
     return (
         f"{several(first.images, 'image')} of {several(first.prompts, 'prompt')} with people's "
         f"labels, {first.clear} of them clear.{score}"
@@ -230,7 +230,7 @@ def _labels(part: TrialsPart) -> list[str]:
     return list(dict.fromkeys(label for t in part.trials for label in t.accuracy_by_label))
 
 
-def _values(trial: TrialRecord, labels: Sequence[str]) -> tuple[Interval | None, ...]:
+def _values(trial: TrialRecord, labels: Sequence[str]) -> tuple[Interval | float | None, ...]:
     return (
         trial.filter_precision,
         trial.filter_recall,

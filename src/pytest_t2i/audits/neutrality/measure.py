@@ -29,7 +29,6 @@ from pytest_t2i.generation.spaces import PAPER, PIXELS, SPACES, encoder_of, is_s
 from pytest_t2i.metrics import INFO, diff_pix, similarity, split_product, ssim
 from pytest_t2i.sections.words import several
 from pytest_t2i.statistics.means import REACH, gap_sign_p_value
-from pytest_t2i.statistics.model import Words
 from pytest_t2i.verdicts.measurement import Measurement
 
 METHOD = 2
@@ -89,8 +88,6 @@ class TripletSample(DistinctPictures):
     encoder: str
     observations: Observations
     level: float
-    seed: int
-    """Seed of the bootstrap."""
     planned: tuple[int, ...] = ()
     """All seeds, of equal pictures too; () where ``seeds`` are all."""
 
@@ -163,7 +160,7 @@ class TripletSample(DistinctPictures):
 
     def similarity_gap(self, space: str) -> Measurement:
         """Return similarity to masculine minus similarity to feminine; > 0 leans masculine."""
-        return TripletSamples((self,), self.level, self.seed).similarity_gap(space)
+        return TripletSamples((self,), self.level).similarity_gap(space)
 
     def _in_prompt_space(self) -> Pair | None:
         embedded = [self.observations.text_embedding(prompt) for prompt in self.triplet]
@@ -195,9 +192,6 @@ class TripletSamples:
 
     members: tuple[TripletSample, ...]
     level: float
-    seed: int
-    words: Words = "fixed"
-    """"fixed" for claims about these triplets, "sample" for claims about triplets like them."""
 
     def __repr__(self) -> str:
         return f"<TripletSamples of {len(self.members)} triplets>"
@@ -216,7 +210,7 @@ class TripletSamples:
             for member in self.members
             if member not in left_out and (pair := member.similarities(space)) is not None
         )
-        return Units(tuple(units), self.level, self.words)
+        return Units(tuple(units), self.level)
 
     def similarities(self, space: str) -> list[Pair]:
         """Return the similarities of each judged triplet for which the space is exposed."""
@@ -252,7 +246,7 @@ class TripletSamples:
             f"{'model' if is_of_model else self.members[0].id} {space_words(space)}",
             (self._widest(units), *self._unpaired(space)),
             is_of_model=is_of_model,
-            images=images if self.words == "fixed" else None,
+            images=images,
             evidence=evidence,
             despite_repeats=despite,
             absent=self._absent(space, units),
@@ -284,7 +278,7 @@ class TripletSamples:
             return None
         signs = [
             [
-                gap_sign_p_value(g, sign=sign, words=self.words, reach=reach)
+                gap_sign_p_value(g, sign=sign, reach=reach)
                 for g, reach in zip(gaps, reaches, strict=True)
             ]
             for sign in (1, -1)
@@ -314,8 +308,7 @@ def triplets_of(
 ) -> TripletSamples:
     """Return the samples of triplets, each with the images that a test asks for."""
     members = tuple(_one_triplet(context, three, test) for three, test in pairs)
-    settings = context.settings
-    return TripletSamples(members, settings.confidence, settings.seed, settings.words)
+    return TripletSamples(members, context.settings.confidence)
 
 
 def _one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> TripletSample:
@@ -327,7 +320,6 @@ def _one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> Trip
         context.encoder,
         context.observations,
         context.settings.confidence,
-        context.settings.seed,
         planned,
     )
 

@@ -16,7 +16,6 @@ from pytest_t2i.audits.shared_blocks import widest_of
 from pytest_t2i.data import FoundObject, Interval, Prompt, Triplet, Variant
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import similarities
-from pytest_t2i.statistics.model import Words
 
 PEOPLE = frozenset(
     ("person", "people", "woman", "women", "man", "men", "female", "male", "girl", "boy")
@@ -86,7 +85,6 @@ class CountedTriplets:
     """Smallest number of occurrences of an object over the variants compared (Wu: 5, 10 or 20)."""
     expected: Mapping[str, str] = field(default_factory=dict)
     """Objects that are expected to differ -> reason; they are shown, but not judged."""
-    words: Words = "fixed"
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {len(self.members)} triplets by {self.finder}>"
@@ -195,5 +193,4 @@ def _counted(kind: type[C], context: AuditContext, pairs: Sequence[tuple[Triplet
         settings.seed,
         LEAST,
         expected,
-        settings.words,
     )

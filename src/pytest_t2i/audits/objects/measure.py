@@ -291,14 +291,14 @@ class Objects(CountedTriplets):
         seed_count = sum(len(member.seeds) for member in self.members)
         interval = None
         if images >= 2:  # noqa: PLR2004 - one value shows no spread
-            interval = gap_interval(gaps, level=self.level, words=self.words)
+            interval = gap_interval(gaps, level=self.level)
         return Measurement(
             metric=INFO["cooccurrence_gap"],
             subject="model",
             is_of_model=True,
             interval=interval,
-            images=3 * images if self.words == "fixed" else None,
-            evidence=of_gaps(gaps, self.words),
+            images=3 * images,
+            evidence=of_gaps(gaps),
             absent="fewer than two seeds show objects in all three images",
             remarks=(
                 f"{images} of {seed_count} seeds show objects in all three images",

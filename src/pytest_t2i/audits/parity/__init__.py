@@ -42,7 +42,7 @@ class ParityAudit(PackagedAudit):
     )
     of_samples = attributes(
         f"{__name__}.sample_members:ModelParity",
-        *("model_bias_score", "interval", "floor", "most_biased", "shares", "group_distance"),
+        *("model_bias_score", "floor", "most_biased", "shares", "group_distance"),
         "demographic_parity_difference",
     )
     fixtures: Mapping[str, Fixture] = {
@@ -51,13 +51,12 @@ class ParityAudit(PackagedAudit):
             about="prompts",
             one_by_one=True,
             doc="All detections of one prompt; the test runs once per prompt of its t2i marker.",
-            stopping=f"{__name__}.early_stopping:PromptStopping",
+            stopping=f"{__name__}.sample_members:PromptStopping",
         ),
         "samples": Fixture(
             lambda context, test: context.samples(test),
             about="prompts",
             doc="The samples of every prompt of the t2i marker, for model-level metrics.",
-            stopping=f"{__name__}.early_stopping:ModelStopping",
         ),
     }
 

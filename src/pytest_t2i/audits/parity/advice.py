@@ -164,7 +164,7 @@ def images_to_decide(context: AuditContext, checks: Sequence[Check]) -> int | No
 def _for_model_within(context: AuditContext, checks: Sequence[Check]) -> int | None:
     """Return the number for the model from its counts; None for prompts, whose checks name it."""
     for check in checks:
-        if check.metric == MODEL and check.n and context.settings.words == "fixed":
+        if check.metric == MODEL and check.n:
             samples = samples_of(context, context.test(check.test))
             return model_images_needed(samples.male, samples.female, check.bound) or 0
     return None
@@ -213,14 +213,9 @@ def _model_rule(settings: Settings, check: Check) -> Callable[[Pair], float]:
 
     def decided(pair: Pair) -> float:
         if by_test:
-            least = least_found(
-                *pair, level=level, estimator=settings.estimator, words=settings.words
-            )
+            least = least_found(*pair, level=level)
             return float(least <= COARSE)
-        change = statistics.paired_model_bias_change(
-            *pair, level=level, seed=settings.seed, estimator=settings.estimator,
-            words=settings.words,
-        )  # fmt: skip
+        change = statistics.paired_model_bias_change(*pair, level=level, seed=settings.seed)
         return float(judge.compare(change, check.bound, "higher") is not Outcome.INCONCLUSIVE)
 
     return decided

@@ -12,7 +12,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
 from pytest_t2i.audits.evidence import adjusted, of_either
-from pytest_t2i.audits.score import Growth, Labels, Score, Tally, how_of
+from pytest_t2i.audits.score import Growth, Labels, Score, Tally
 from pytest_t2i.data import TIE, Evidence, Interval, Limit, Outcome, Undetected, Verdict
 from pytest_t2i.errors import some
 from pytest_t2i.statistics.planning import POWER
@@ -260,11 +260,11 @@ def model_change(
     permutation test decides: FAIL where it finds a growth, PASS where it finds none and would have
     found one of a size that matters.
     """
-    how, pairs = how_of(samples), Pairs(score, samples.members, baseline)
+    pairs = Pairs(score, samples.members, baseline)
     reason = NO_MARGIN if margin is None else REASON
     limit = Limit(score.metric_of_model.name, margin or 0.0, reason)
     old, new = ([side[place] for side in pairs.sides] for place in (0, 1))
-    change = score.mean_change(old, new, level, how)
+    change = score.mean_change(old, new, level)
     before, after = (None, None) if change is None else change[:2]
     if pairs.are_identical:
         return _identical(limit, samples.images)._replace(before=before, after=after)
@@ -272,15 +272,15 @@ def model_change(
         verdict = Verdict(Outcome.INCONCLUSIVE, None, limit)
     elif margin is None:
         growth = score.growth(
-            *pairs.labels, how, groups=len(pairs.groups), paired=pairs.share_seeds,
+            *pairs.labels, samples.seed, groups=len(pairs.groups), paired=pairs.share_seeds,
             change=change.interval, level=level,
         )  # fmt: skip
         verdict = _by_permutation(score, growth, change.interval, limit, level)
     else:
-        at = score.mean_change(old, new, statistics.one_sided(level), how) or change
+        at = score.mean_change(old, new, statistics.one_sided(level)) or change
         outcome = judge.compare(at.interval, margin, "higher")
         growth = score.growth(
-            *pairs.labels, how, groups=len(pairs.groups), paired=pairs.share_seeds
+            *pairs.labels, samples.seed, groups=len(pairs.groups), paired=pairs.share_seeds
         )
         verdict = Verdict(outcome, change.interval, limit, growth.p_value)
     # The interval for a margin uses counts, and no pairs of images.

@@ -165,7 +165,7 @@ def _prompts_correction(context: AuditContext) -> Correction | None:
         pairs = widest_of((p, test) for test in context.tests for p in test.selection.prompts)
         members = tuple(plain_sample(context, prompt, test) for prompt, test in pairs)
         settings = context.settings
-        samples = Samples(members, settings.confidence, settings.seed, settings.words)
+        samples = Samples(members, settings.confidence, settings.seed)
         return correct(samples, labelled)
 
     return context.once(("correction of prompts",), corrected)

@@ -68,10 +68,8 @@ def parity_difference(samples: DetectedPrompts, axis: str, label: str = "") -> M
     }
     interval, remarks = None, []
     if sum(any(map(len, of_group)) for of_group in images.values()) > 1:
-        interval = parity_difference_interval(
-            images, level=samples.level, seed=samples.seed, words=samples.words
-        )
-        shares = parity_shares(images, level=samples.level, seed=samples.seed)
+        interval = parity_difference_interval(images, level=samples.level)
+        shares = parity_shares(images, level=samples.level)
         ranked = sorted(
             (entry for entry in shares.items() if entry[1].n), key=lambda p: p[1].estimate
         )
@@ -87,7 +85,7 @@ def parity_difference(samples: DetectedPrompts, axis: str, label: str = "") -> M
         is_of_model=True,
         interval=interval,
         images=total,
-        evidence=partial(_difference_evidence, samples, images, unknown),
+        evidence=partial(_difference_evidence, images, unknown),
         absent=f"fewer than two of {len(groups)} groups have a clear image among {total} images",
         remarks=tuple(remarks),
         worst_case=_worst_case(groups, counted),
@@ -98,7 +96,6 @@ Images = dict[str, list[list[float]]]
 
 
 def _difference_evidence(
-    samples: DetectedPrompts,
     images: Images,
     unknown: dict[str, list[int]],
     bound: float,
@@ -109,9 +106,7 @@ def _difference_evidence(
 
     def p_value(of_side: Images, side: Beyond) -> float:
         alternative = ALTERNATIVES[SIDES.index(side)]
-        return parity_difference_p_value(
-            of_side, bound, alternative=alternative, words=samples.words, seed=samples.seed
-        )
+        return parity_difference_p_value(of_side, bound, alternative=alternative)
 
     has_worst_case = any(map(any, unknown.values()))
     worst = partial(worst_case_groups, images, unknown) if has_worst_case else None

@@ -24,7 +24,8 @@ class ModelScoreRecord:
     """Name of the set: "model" or an axis."""
     detector: str
     corrected: ShareInterval | None
-    paper: ShareInterval | None
+    paper: Share | None
+    """The paper's plug-in score, not corrected for few images nor by people's labels."""
     floor: Share | None
     prompts: Count
     clear_images: Count

@@ -31,7 +31,7 @@ from pytest_t2i.audits.score import (
 from pytest_t2i.audits.shared_blocks import widest_of
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.labels import CLEAR, LabelledSet
-from pytest_t2i.metrics import prompt_bias_score
+from pytest_t2i.metrics import model_bias_score, prompt_bias_score
 
 SamplesOf = Callable[[str], Samples]
 """Detector -> its samples of every prompt of the run."""
@@ -103,19 +103,13 @@ def _score(
     """Return a score; people's labels correct it, with the detector's own kept as uncorrected."""
     by_people = given_correction(samples, labelled)
     # What people's labels correct is what is judged.
-    uncorrected = mean_interval_of(
-        Bias("corrected" if by_people is None else samples.estimator), samples
-    )
-    corrected = (
-        None
-        if by_people is None
-        else of_model(Bias(samples.estimator), samples, by_people).interval
-    )
+    uncorrected = mean_interval_of(Bias(), samples)
+    corrected = None if by_people is None else of_model(Bias(), samples, by_people).interval
     return ModelScoreRecord(
         name,
         detector,
         corrected or uncorrected,
-        mean_interval_of(Bias("paper"), samples),
+        model_bias_score(samples.male, samples.female) if samples.clear_images else None,
         floor_of_samples(samples),
         len(samples) - len(samples.without_verdict),
         samples.clear_images,
@@ -127,22 +121,15 @@ def _score(
 def _all_samples(context: AuditContext, detector: str) -> Samples:
     """Return the samples of every prompt of the run, each once.
 
-    After early stopping, a prompt's number of images depends on what they show. Therefore each
-    prompt has the smallest number among them, at the level of that look.
+    After early stopping, a prompt's number of images depends on what they show. Therefore such a
+    prompt has the images of its first look.
     """
-    settings, pairs = context.settings, _every_prompt(context)
-    level, sequential = settings.confidence, False
-    if settings.sequential and pairs:
-        fewest = min((test for _, test in pairs), key=lambda test: test.images)
-        pairs = [(prompt, fewest) for prompt, _ in pairs]
-        level, sequential = context.level(fewest), fewest.sequential
+    settings = context.settings
+    pairs = widest_of((p, t.at_first_look) for t in context.tests for p in t.selection.prompts)
     return Samples(
         members=tuple(context.one_sample(p, test, detector) for p, test in pairs),
-        level=level,
+        level=settings.confidence,
         seed=settings.seed,
-        words=settings.words,
-        sequential=sequential,
-        estimator=settings.estimator,
     )
 
 
@@ -172,7 +159,7 @@ def _correction(context: AuditContext) -> CorrectionRecord | None:
         return None
     scores = corrected.scores
     samples = _all_samples(context, detector)
-    model = of_model(Bias(samples.estimator), samples, corrected).interval
+    model = of_model(Bias(), samples, corrected).interval
     prompts = tuple(
         CorrectedPrompt(
             sample.prompt.id,

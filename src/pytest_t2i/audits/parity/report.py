@@ -232,9 +232,9 @@ METRIC = "model_bias_score"
 TITLE = "Model bias score"
 SCORES = (
     "Mean over prompts of the absolute prompt bias score: 0 is even, 1 is one gender only. The "
-    "paper's estimate is biased upward for few images; the corrected one takes that into account. "
-    "Worst case: where the paper's lies whatever the undetected images show. Verdicts of this run "
-    "use the {estimator} one. A fair model: what a perfectly fair one would show in the paper's "
+    "paper's estimate is biased upward for few images; the corrected one, which is judged, takes "
+    "that into account. Worst case: where the paper's lies whatever the undetected images show. A "
+    "fair model: what a perfectly fair one would show in the paper's "
     "estimate."
 )
 CELLS = "Share of men among the clear images of each combination, with its interval; 50 % is even."
@@ -245,7 +245,7 @@ def sections(part: ParityPart, run: Any) -> Sequence[Section]:
     checks: Sequence[Check] = run.checks
     labelled = bool(run.provenance.get("people's labels"))
     drafts = [
-        _scores(part, checks, str(run.settings.get("estimator", "corrected"))),
+        _scores(part, checks),
         *(_groups_section(groups, checks, labelled=labelled) for groups in part.groups),
         *map(_cells, part.cells),
         *_corrections(part, checks),
@@ -256,11 +256,10 @@ def sections(part: ParityPart, run: Any) -> Sequence[Section]:
 # model bias scores
 
 
-def _scores(part: ParityPart, checks: Sequence[Check], estimator: str) -> Section:
+def _scores(part: ParityPart, checks: Sequence[Check]) -> Section:
     blocks: tuple[Block, ...] = ()
     if part.model_scores:
-        note = Note(SCORES.format(estimator=estimator))
-        blocks = (note, *_unjudged(part, checks), _chart(part, judged(checks, METRIC)))
+        blocks = (Note(SCORES), *_unjudged(part, checks), _chart(part, judged(checks, METRIC)))
     return Section(TITLE, blocks)
 
 
@@ -285,7 +284,7 @@ def _in_words(score: ModelScoreRecord) -> str:
         return f"model bias score: {why} ({score.detector})"
     return (
         f"model bias score {score.corrected} over {prompts} (not corrected for few "
-        f"images: {score.paper.estimate:.3f}; a fair model shows {score.floor:.2f} by chance; "
+        f"images: {score.paper:.3f}; a fair model shows {score.floor:.2f} by chance; "
         f"{score.detector})"
     )
 
@@ -296,7 +295,7 @@ def _chart(part: ParityPart, checks: Mapping[str, Sequence[Check]]) -> BarChart:
     names = list(dict.fromkeys(score.name for score in part.model_scores))
     ordered = sorted(part.model_scores, key=lambda score: names.index(score.name))
     by_people = any(score.uncorrected is not None for score in part.model_scores)
-    paper = "Paper's, without people's labels [interval]" if by_people else "Paper's [interval]"
+    paper = "Paper's, without people's labels" if by_people else "Paper's"
     # Limits are compared with the deciding detector's score alone.
     bars = (
         _bar(score, checks.get(score.name, ()) if score.detector == first else ())
@@ -327,11 +326,12 @@ def _bar(score: ModelScoreRecord, checks: Iterable[Check]) -> Bar:
 
 def _is_about(check: Check, score: ModelScoreRecord) -> bool:
     """Return whether a check judged this score; a test may have only some of the run's prompts."""
-    return (check.estimate, check.low, check.high) in [
-        (interval.estimate, interval.low, interval.high)
-        for interval in (score.corrected, score.paper)
-        if interval is not None
-    ]
+    interval = score.corrected
+    return interval is not None and (check.estimate, check.low, check.high) == (
+        interval.estimate,
+        interval.low,
+        interval.high,
+    )
 
 
 # groups and cells
@@ -404,7 +404,7 @@ def _figure(score: ModelScoreRecord) -> Figure:
     interval = score.corrected
     if interval is None:
         return Figure(title, "none", ("no clear image",), TITLE, metric=METRIC)
-    paper = f"{score.paper.estimate:.3f}" if score.paper else "\u2013"
+    paper = "\u2013" if score.paper is None else f"{score.paper:.3f}"
     floor = "\u2013" if score.floor is None else f"{score.floor:.3f}"
     by_people = score.uncorrected is not None
     fair = f"a fair model shows {floor} by chance (the dotted line)"
@@ -428,4 +428,4 @@ def _scope(part: ParityPart) -> str:
 def _frame(part: ParityPart) -> Frame:
     columns = ("set", "detector", "prompts", "clear_images", "fair_model", "corrected", "paper")
     row = attrgetter("name", "detector", "prompts", "clear_images", "floor", "corrected", "paper")
-    return Frame(columns, list(map(row, part.model_scores)), ("corrected", "paper"))
+    return Frame(columns, list(map(row, part.model_scores)), ("corrected",))

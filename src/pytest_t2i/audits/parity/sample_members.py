@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pytest_t2i.audits import bias
 from pytest_t2i.audits.bias import Bias
+from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.distance import EVEN
+from pytest_t2i.audits.early_stopping import State, StoppingRule
 from pytest_t2i.audits.parity import groups
 from pytest_t2i.audits.parity.change import model_change, prompt_change
 from pytest_t2i.audits.samples import Sample, Samples
-from pytest_t2i.audits.score import interval_of, mean_interval_of, of_member, of_model
+from pytest_t2i.audits.score import interval_of, of_member, of_model, settled
 from pytest_t2i.audits.summary import PromptScore
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import prompt_bias_score
 from pytest_t2i.statistics import share_interval
-from pytest_t2i.statistics.model import Estimator
 from pytest_t2i.verdicts.measurement import Measurement
 
 
@@ -62,12 +63,7 @@ class ModelParity(Samples):
         Where people labelled some of the images, their labels correct the detector's and stand in
         for the undetected images, so that no worst case is left.
         """
-        score, why = Bias(self.estimator), self.why_no_verdict
-        return of_model(score, self, self.corrected, why, model_change)
-
-    def interval(self, estimator: Estimator) -> Interval | None:
-        """Return the model bias score by one estimator; None without any clear image."""
-        return mean_interval_of(Bias(estimator), self)
+        return of_model(Bias(), self, self.corrected, self.why_no_verdict, model_change)
 
     @property
     def floor(self) -> float | None:
@@ -99,8 +95,8 @@ class ModelParity(Samples):
         """Return the largest minus the smallest share of a label among an axis' concepts.
 
         It lies between 0 and 1. ``label`` is one of the detector's labels, by default "male". The
-        interval holds for all concepts together; prompts are resampled within each. Raises
-        UnknownNameError for an axis that no prompt has, or a label that the detector never gives.
+        interval holds for all concepts together. Raises UnknownNameError for an axis that no prompt
+        has, or a label that the detector never gives.
         """
         return groups.parity_difference(self, axis, label)
 
@@ -112,3 +108,13 @@ def prompt_score(sample: Sample) -> PromptScore:
         return PromptScore(interval, sample.worst_case)
     by_detector = prompt_bias_score(sample.male, sample.female)
     return PromptScore(interval, None, by_detector, dict(sample.corrected.labels))
+
+
+class PromptStopping(StoppingRule):
+    """A prompt stops by its own images."""
+
+    metric = "prompt_bias_score"
+
+    def state(self, value: DetectedPrompt) -> State:
+        """Return the state that the prompt's own images have reached."""
+        return settled(Bias(), value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -31,10 +31,8 @@ from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.metrics import INFO
 from pytest_t2i.prompts import Stereotype
 from pytest_t2i.sections.words import several
-from pytest_t2i.settings import Settings
 from pytest_t2i.statistics.families import family_share_p_values
 from pytest_t2i.statistics.group_sequential import SequentialTest
-from pytest_t2i.statistics.sequences import stereotype_sequence, stereotype_sequence_p_value
 from pytest_t2i.statistics.shares import excess, in_direction
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -280,12 +278,6 @@ class Excess(Score[Association]):
     def of_share(self, share: Interval, tally: Tally) -> Interval:
         return excess(share, tally.expected[0])
 
-    def sequence(self, tally: Tally, level: float) -> Interval:
-        return stereotype_sequence(tally.counts[0], tally.n, tally.expected[0], level)
-
-    def sequence_p_value(self, tally: Tally, bound: float) -> float:
-        return stereotype_sequence_p_value(tally.counts[0], tally.n, tally.expected[0], bound)
-
     def looked_at(
         self, member: Association, images: slice, *, labelled: bool
     ) -> tuple[int, int, int]:
@@ -309,19 +301,15 @@ def _definition(member: Association) -> tuple[str, ...]:
 class StereotypeStopping(StoppingRule):
     """A stereotype stops by its own images."""
 
-    def metrics(self, settings: Settings) -> Collection[str]:
-        """Return the score of a stereotype."""
-        del settings
-        return ("stereotype_score",)
+    metric = "stereotype_score"
 
-    def test(self, selection: Any, metric: str, test: SequentialTest) -> SequentialTest | None:
+    def test(self, selection: Any, test: SequentialTest) -> SequentialTest | None:
         """Return the test of a case's stereotype: its share against real-world share plus limit."""
-        del metric
         (stereotype,) = selection.stereotypes
         *_, real = in_direction(0, 0, stereotype.expected, stereotype.direction)
         edge = real + test.bound
         return replace(test, folded=False, bound=edge) if edge < 1.0 else None
 
-    def state(self, value: Association) -> State | None:
+    def state(self, value: Association) -> State:
         """Return the state that the stereotype's images have reached."""
         return settled(EXCESS, value)

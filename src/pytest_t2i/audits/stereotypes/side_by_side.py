@@ -26,8 +26,6 @@ from pytest_t2i.statistics.associations import (
     fewest_groups,
     rank_correlation_interval,
 )
-from pytest_t2i.statistics.sequences import METHOD as SEQUENCE
-from pytest_t2i.statistics.sequences import stereotype_sequence
 from pytest_t2i.statistics.shares import stereotype_interval
 
 MALE, FEMALE = "male", "female"
@@ -88,18 +86,16 @@ def _table_1(runs: Sequence[Any], level: float) -> list[AttributeRow]:
 
 
 def _score_at_level(score: StereotypeRecord, level: float) -> StereotypeRecord:
-    """Return the record with intervals of this level, by the method that the run used."""
+    """Return the record with intervals of this level."""
     if score.share is None or score.score is None:
         return score
     if score.share.level == score.score.level == level:
         return score
     hits, clear, expected, _ = _counted(score, score.share)
-    is_sequence = score.score.method == SEQUENCE
-    interval = stereotype_sequence if is_sequence else stereotype_interval
     return replace(
         score,
         share=statistics.share_interval(hits, clear, level),
-        score=interval(hits, clear, expected, level, score.direction),
+        score=stereotype_interval(hits, clear, expected, level, score.direction),
     )
 
 

@@ -37,9 +37,7 @@ def limitations(record: RunRecord) -> list[str]:
 
 
 def _limitations(record: RunRecord) -> Iterator[str]:
-    words = record.settings.get("words", "fixed")
-    if words == "fixed":
-        yield "The scores are about these prompts alone; other words may give other scores."
+    yield "The scores are about these prompts alone; other words may give other scores."
     detectors = detector_names(record)
     if detectors:
         yield (

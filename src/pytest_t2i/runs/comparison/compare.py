@@ -15,7 +15,7 @@ from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.bias import Bias
 from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.distance import EVEN
-from pytest_t2i.audits.score import How, Score, Tally
+from pytest_t2i.audits.score import Score, Tally
 from pytest_t2i.audits.summary import NamedRecord
 from pytest_t2i.data import Interval, Undetected
 from pytest_t2i.errors import ConfigurationError
@@ -177,7 +177,7 @@ def compare_models(
     names = tuple(model.name for model in models)
     shared = {model.name: [model.prompts[text] for text in texts] for model in models}
     metric = scores.score.metric_of_model.name
-    ranks = scores.score.rank(list(map(scores.tallies, shared.values())), level, How(seed))
+    ranks = scores.score.rank(list(map(scores.tallies, shared.values())), level, seed)
     return ModelComparison(
         names,
         models[0].detector,
@@ -185,7 +185,7 @@ def compare_models(
             Placing(model.name, model.source, model.created, rank)
             for model, rank in zip(models, ranks, strict=True)
         ),
-        tuple(_scores(shared, scores, level, seed)),
+        tuple(_scores(shared, scores, level)),
         tuple(_pairs(shared, scores, level, seed)),
         tuple(_prompts(texts, shared, scores, seed)),
         len(every) - len(texts),
@@ -205,14 +205,14 @@ def _is_shared(text: str, models: Sequence[ComparedModel], scores: Compared) -> 
     )
 
 
-def _scores(shared: Shared, scores: Compared, level: float, seed: int) -> list[ComparedScore]:
+def _scores(shared: Shared, scores: Compared, level: float) -> list[ComparedScore]:
     first = next(iter(shared.values()))
     places: dict[str, list[int]] = {"all": list(range(len(first)))}
     for place, prompt in enumerate(first):
         places.setdefault(prompt.axis or "prompts", []).append(place)
     sets = places if len(places) > 2 else {"all": places["all"]}  # noqa: PLR2004 - "all" and one axis
     return [
-        _score(model, name, [prompts[place] for place in members], scores, level, seed)
+        _score(model, name, [prompts[place] for place in members], scores, level)
         for name, members in sets.items()
         for model, prompts in shared.items()
     ]
@@ -224,12 +224,11 @@ def _score(
     prompts: Sequence[PromptOfModel],
     scores: Compared,
     level: float,
-    seed: int,
 ) -> ComparedScore:
     images = sum(len(p.said) for p in prompts)
     tallies = scores.tallies(prompts)
     clear = sum(tally.n for tally in tallies)
-    corrected = scores.score.mean(tallies, level, How(seed))
+    corrected = scores.score.mean(tallies, level)
     plain = scores.score.plain_mean(tallies)
     return ComparedScore(model, name, corrected, plain, clear, 1.0 - clear / images)
 
@@ -242,7 +241,7 @@ def _pairs(shared: Shared, scores: Compared, level: float, seed: int) -> list[Pa
         PairDifference(
             first,
             second,
-            _difference(scores, (shared[first], shared[second]), level, seed),
+            _difference(scores, (shared[first], shared[second]), level),
             float(p_value),
             same_seeds,
             all(a.said == b.said for a, b in zip(shared[first], shared[second], strict=True)),
@@ -263,7 +262,7 @@ def _p_value(scores: Compared, pair: Pair, seed: int) -> tuple[float, bool]:
         scores.score.growth(
             scores.labels(before),
             scores.labels(after),
-            How(seed),
+            seed,
             groups=len(scores.groups),
             paired=same_seeds,
         ).p_value
@@ -272,10 +271,10 @@ def _p_value(scores: Compared, pair: Pair, seed: int) -> tuple[float, bool]:
     return min(1.0, 2.0 * min(grows, falls)), same_seeds
 
 
-def _difference(scores: Compared, pair: Pair, level: float, seed: int) -> Interval:
+def _difference(scores: Compared, pair: Pair, level: float) -> Interval:
     """Return the second model's score minus the first's."""
     before, after = map(scores.tallies, pair)
-    change = scores.score.mean_change(before, after, level, How(seed))
+    change = scores.score.mean_change(before, after, level)
     if change is None:
         raise ValueError("expected two clear images of every model for each compared prompt")
     return change.interval

@@ -63,7 +63,7 @@ def test_the_note_says_what_people_said():
     note = next(block for block in blocks(TRIAL) if isinstance(block, Note))
     assert note.text.startswith(
         "2 images of 2 prompts with people's labels, 2 of them clear. By them the model bias "
-        "score is 0.400. The filter keeps"
+        "score is 0.500. The filter keeps"
     )
 
 

@@ -8,8 +8,6 @@ import pytest
 from unit.audits.seen import aged, recorded, samples_of
 
 from pytest_t2i import limit
-from pytest_t2i.audits.detected import Siblings
-from pytest_t2i.audits.early_stopping import Stopping
 from pytest_t2i.audits.parity.groups import parity_difference
 from pytest_t2i.audits.samples import by_concept as by
 from pytest_t2i.audits.samples import concepts
@@ -51,46 +49,6 @@ def test_undetected_images_may_show_anything(checks):
     assert made.members[0].group_distance.worst_case.high > 0.3
     assert made.members[0].group_distance <= limit("group_distance", 0.35)
     assert checks[0].outcome is Outcome.INCONCLUSIVE
-
-
-def stopped_early(said):
-    """The same prompts, stopped while looking at them."""
-    made = aged(said)
-    members = [replace(one, stopping=Stopping((len(one.seeds),), 200)) for one in made.members]
-    siblings = Siblings([], [one.prompt.id for one in members])
-    siblings.members = [replace(one, siblings=siblings) for one in members]
-    return replace(made, members=tuple(siblings.members), sequential=True)
-
-
-def test_an_early_stop_is_judged_by_what_holds_at_every_look(checks):
-    made = stopped_early({"even": EVEN * 5, "skewed": SKEWED})
-    even, skewed = (sample.group_distance for sample in made)
-    fixed = aged({"skewed": SKEWED}).members[0].group_distance.interval
-    assert skewed.interval.method == "dirichlet sequence"
-    assert skewed.interval.low < fixed.low
-    with pytest.raises(AssertionError):
-        assert skewed <= limit("group_distance", 0.1)
-    assert even <= limit("group_distance", 0.4)
-    assert [check.outcome for check in checks] == [Outcome.FAIL, Outcome.PASS]
-
-
-def test_undetected_images_may_show_anything_at_every_look(checks):
-    made = stopped_early({"few": "yao" * 40 + "-" * 60, "none": "-" * 9})
-    few, none = (sample.group_distance for sample in made)
-    assert few <= limit("group_distance", 0.35)
-    assert checks[0].outcome is Outcome.INCONCLUSIVE
-    assert none.interval is None
-
-
-def test_a_model_s_look_spends_its_share_of_the_error(checks):
-    made = aged({f"p{k}": SKEWED for k in range(4)})
-    looked = replace(made, sequential=True, level=0.995)
-    assert looked.group_distance.interval.low < made.group_distance.interval.low
-    with pytest.raises(AssertionError):
-        assert looked.group_distance <= limit("group_distance", 0.1)
-    hazy = replace(aged({f"p{k}": EVEN + "-" * 24 for k in range(4)}), sequential=True)
-    assert hazy.group_distance <= limit("group_distance", 0.3)
-    assert [check.outcome for check in checks] == [Outcome.FAIL, Outcome.INCONCLUSIVE]
 
 
 # against a recorded run

@@ -31,7 +31,7 @@ def between(estimate, low, high, method="test"):
 
 
 SCORE = ModelScoreRecord(
-    "model", "clip", between(0.7, 0.5, 0.9), between(0.75, 0.55, 0.95), 0.37, 3, 7,
+    "model", "clip", between(0.7, 0.5, 0.9), 0.75, 0.37, 3, 7,
     Bounds(0.3, 0.85, 0.3),
 )  # fmt: skip
 SCORES = (SCORE, replace(SCORE, name="job", floor=0.4), replace(SCORE, detector="other"))
@@ -52,9 +52,8 @@ PART = ParityPart(
 
 def run_of(part, *checks, **provenance):
     audits = {"parity": AuditRecord(1, part)}
-    settings = {"estimator": "paper"}
     return RunRecord(
-        "2026-11-21T10:00:00+00:00", 1.0, "m", settings, provenance, {}, checks, audits=audits
+        "2026-11-21T10:00:00+00:00", 1.0, "m", {}, provenance, {}, checks, audits=audits
     )
 
 
@@ -144,7 +143,7 @@ def test_the_page_and_markdown_show_every_number(tmp_path):
         assert text in words
         assert text in markdown.replace("\\", "")
     for text in (
-        "Verdicts of this run use the paper one", "Nationality \u00d7 job", "fair model",
+        "the corrected one, which is judged", "Nationality \u00d7 job", "fair model",
         "<summary>1 prompt</summary>", "\u22120.25 [\u22120.50, +0.10]",
     ):  # fmt: skip
         assert text in page or text in words

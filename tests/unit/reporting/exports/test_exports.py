@@ -48,7 +48,7 @@ COLUMNS = {
     "images": ("id", "prompt", "variant", "seed", "file", "detector", "label", "undetected"),
     "scores": (
         "set", "detector", "prompts", "clear_images", "fair_model",
-        "corrected", "corrected_low", "corrected_high", "paper", "paper_low", "paper_high",
+        "corrected", "corrected_low", "corrected_high", "paper",
     ),
     "stereotypes": (
         "id", "concept", "attribute", "expected", "share", "share_low", "share_high",
@@ -59,7 +59,7 @@ COLUMNS = {
     ),
 }  # fmt: skip
 GAP = GapRecord("image", "model", SCORE, 0.1, 0.2, 3)
-MODEL = ModelScoreRecord("model", "clip", SCORE, SCORE, 0.1, 1, 1)
+MODEL = ModelScoreRecord("model", "clip", SCORE, 0.5, 0.1, 1, 1)
 
 
 def check(outcome, subject="model", test="suites/test_a.py::test_m"):
@@ -102,7 +102,7 @@ def run():
     prompt = PromptRecord("job-a", "a <b>", "job", "a", "neutral", counts, SCORE, images)
     return RunRecord(
         "2026-11-22T10:00:00+00:00", 9.0, "my <model>",
-        {"images": 2, "seed": 0, "confidence": 0.95, "words": "fixed"},
+        {"images": 2, "seed": 0, "confidence": 0.95},
         {"model": {"fingerprint": "f"}, "command": "pytest"},
         {"planned": 2, "made": 2},
         checks=(check(Outcome.FAIL), check(Outcome.INCONCLUSIVE, "job-a"), check(Outcome.PASS)),

@@ -82,9 +82,8 @@ class Mitigated:
 
         def interval_at(level: float) -> Interval:
             change = statistics.paired_model_bias_change(
-                *before.T, *after.T, level=level, seed=self.context.settings.seed,
-                estimator=self.context.settings.estimator, words=self.context.settings.words,
-            )  # fmt: skip
+                *before.T, *after.T, level=level, seed=self.context.settings.seed
+            )
             return _lost(change)
 
         try:

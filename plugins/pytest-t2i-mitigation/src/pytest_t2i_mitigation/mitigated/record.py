@@ -162,10 +162,7 @@ def _judge(mitigated: Mitigated, judge: Judge, place: int) -> JudgeRecord:
 def _score(mitigated: Mitigated, counts: Any) -> Interval | None:
     settings = mitigated.context.settings
     try:
-        return statistics.model_bias_interval(
-            *counts.T, level=mitigated.level, seed=settings.seed, estimator=settings.estimator,
-            words=settings.words,
-        )  # fmt: skip
+        return statistics.model_bias_interval(*counts.T, level=mitigated.level, seed=settings.seed)
     except ValueError:  # no prompt has a clear picture
         return None
 
