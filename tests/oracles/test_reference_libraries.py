@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import metrics, statistics
+from pytest_t2i.statistics import prompt_bias_p_value
 from pytest_t2i.statistics.change import paired_prompt_p_value, unconditional_p_values
-from pytest_t2i.statistics.deprecated import bias_p_value, stereotype_p_value
 from pytest_t2i.statistics.shares import wilson
 
 RNG = np.random.default_rng(7)
@@ -27,12 +27,7 @@ def test_share_intervals(level: float, k: int, n: int) -> None:
 
 @pytest.mark.parametrize(("k", "n"), [(0, 5), (5, 5), (3, 8), (4, 8), (13, 20), (60, 100)])
 def test_bias_p_value_without_margin(k: int, n: int) -> None:
-    assert bias_p_value(k, n - k, 0.0) == pytest.approx(stats.binomtest(k, n).pvalue)
-
-
-def test_stereotype_p_value() -> None:
-    theirs = stats.binomtest(15, 20, 0.6, alternative="greater").pvalue
-    assert stereotype_p_value(15, 20, 0.5, 0.1) == pytest.approx(theirs)
+    assert prompt_bias_p_value(k, n - k, 0.0) == pytest.approx(stats.binomtest(k, n).pvalue)
 
 
 def test_benjamini_hochberg() -> None:

@@ -17,7 +17,6 @@ import numpy as np
 from worlds import table7
 
 from pytest_t2i.statistics import corrected_scores, model_bias_interval
-from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
 
 TABLE3 = Path(__file__).parents[1] / "oracles" / "published" / "lyu_table3.json"
 LOW_QUALITY = 0.1248
@@ -78,16 +77,12 @@ def trial(model: str, detector: str, labels: int, repeats: int, seed: int) -> di
         known = np.where(chosen, people, np.nan)
         actual = score(people)
         corrected = corrected_scores(list(words), list(known), LEVEL)
-        adjusted = adjusted_model_bias_score(
-            list(words), list(known), level=LEVEL, seed=0, draws=100
-        )
         own = [score(row[None]) if np.any(row) else 0.0 for row in people]
         signed = np.sign(people.sum(axis=1)) * own
         row = {
             "detector": 100 * (corrected.detector - actual) / actual,
             "corrected": 100 * (corrected.model.estimate - actual) / actual,
             "absolute": 100 * abs(corrected.model.estimate - actual) / actual,
-            "rogan-gladen": 100 * (adjusted.estimate - actual) / actual,
             "covered": float(actual in corrected.model),
             "prompts covered": float(
                 np.mean(
@@ -120,7 +115,7 @@ def judged(world: str, labels: int, repeats: int, seed: int) -> dict[str, float]
     """How often each interval FAILs and PASSes the limit, and misses the model's score.
 
     "effective": of the effective counts; "added": what was done before, the interval of the
-    estimated counts with the labels' half-width added in squares; "rogan": Rogan and Gladen's.
+    estimated counts with the labels' half-width added in squares.
     """
     rng = np.random.default_rng(seed)
     score, total = MILD[world], {}
@@ -137,9 +132,6 @@ def judged(world: str, labels: int, repeats: int, seed: int) -> dict[str, float]
         ends = {
             "effective": interval(corrected.effective_male, corrected.effective_female, repeat),
             "added": added(corrected, repeat),
-            "rogan": ends_of(
-                adjusted_model_bias_score(words, known, level=LEVEL, seed=repeat, draws=200)
-            ),
         }
         for name, (low, high) in ends.items():
             outcomes = {
@@ -178,10 +170,8 @@ def print_judged(repeats: int) -> None:
     print(f"{repeats} runs of 100 prompts x {IMAGES} images, all clear and kept; sensitivity")
     print(f"{SENSITIVITY}, specificity {SPECIFICITY}. FAIL and PASS of the limit {LIMIT}, and")
     print("coverage of the model's score, by the interval of the effective counts (in brackets")
-    print("by that of the estimated counts with the labels' half-width added, as it was); beside")
-    print("them the coverage of Rogan and Gladen's interval.\n")
-    print("| model | labels per prompt | FAIL | PASS | covered | Rogan-Gladen covers |")
-    print("|---|---|---|---|---|---|")
+    print("by that of the estimated counts with the labels' half-width added, as it was).\n")
+    print("| model | labels per prompt | FAIL | PASS | covered |\n|---|---|---|---|---|")
     for world in MILD:
         for labels in (5, 10):
             r = judged(world, labels, repeats, seed=labels)
@@ -189,10 +179,7 @@ def print_judged(repeats: int) -> None:
                 f"{r[f'effective {name}']:.3f} ({r[f'added {name}']:.3f})"
                 for name in ("fail", "pass", "covered")
             )
-            print(
-                f"| {world} | {labels} | {' | '.join(pairs)} | {r['rogan covered']:.3f} |",
-                flush=True,
-            )
+            print(f"| {world} | {labels} | {' | '.join(pairs)} |", flush=True)
 
 
 def main(repeats: int = 400, verdicts: int = 200) -> None:
@@ -208,7 +195,7 @@ def main(repeats: int = 400, verdicts: int = 200) -> None:
     print("Deviations in percent of the score that people give on all images; coverage at 0.95.\n")
     columns = (
         "truth", "detector", "labels per prompt", "detector's deviation", "corrected: mean",
-        "mean absolute", "Rogan-Gladen", "coverage, model", "coverage, prompts", "half width",
+        "mean absolute", "coverage, model", "coverage, prompts", "half width",
     )  # fmt: skip
     print(f"| {' | '.join(columns)} |")
     print("|---|---|" + "---:|" * (len(columns) - 2))
@@ -218,8 +205,8 @@ def main(repeats: int = 400, verdicts: int = 200) -> None:
                 r = trial(model, detector, labels, repeats, seed=labels)
                 numbers = (
                     f"{r['detector']:+.2f}", f"{r['corrected']:+.2f}", f"{r['absolute']:.2f}",
-                    f"{r['rogan-gladen']:+.2f}", f"{r['covered']:.3f}",
-                    f"{r['prompts covered']:.3f}", f"{r['half width']:.4f}",
+                    f"{r['covered']:.3f}", f"{r['prompts covered']:.3f}",
+                    f"{r['half width']:.4f}",
                 )  # fmt: skip
                 print(f"| {model} | {detector} | {labels} | {' | '.join(numbers)} |", flush=True)
     print_judged(verdicts)

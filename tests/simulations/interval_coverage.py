@@ -3,7 +3,7 @@
 python tests/simulations/interval_coverage.py > tests/simulations/interval_coverage.md
 
 Intervals of counts of one prompt are enumerated exactly; those that resample are simulated.
-(corrected_scores and adjusted_model_bias_score: correction.py.)
+(corrected_scores: correction.py.)
 """
 
 from __future__ import annotations

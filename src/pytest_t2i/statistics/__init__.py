@@ -10,10 +10,6 @@ ValueError, which the caller turns into INCONCLUSIVE.
 
 from __future__ import annotations
 
-import warnings
-from importlib import import_module
-from typing import Any
-
 from pytest_t2i.statistics.associations import (
     distance_correlation_interval,
     distance_correlation_p_value,
@@ -72,53 +68,3 @@ __all__ = [
     "share_interval",
     "share_p_value",
 ]
-
-MOVED = {
-    "associations": "rank_correlation_interval",
-    "change": (
-        "PairedScores growth_probabilities paired_model_bias_scores "
-        "paired_prompt_p_value prompt_bias_change"
-    ),
-    "correction": "CorrectedScores effective_counts",
-    "curves": "Band half_step half_step_interval mean_band settled_step",
-    "deprecated": (
-        "adjusted_model_bias_score bias_p_value mean_total_variation_p_value stereotype_p_value "
-        "within_p_value worst_case_counts"
-    ),
-    "detectors": (
-        "deviation_interval f1_interval fleiss_interval kappa_interval paired_share_change"
-    ),
-    "distances": (
-        "mean_total_variation_interval total_variation_bounds "
-        "total_variation_floor total_variation_interval total_variation_p_value"
-    ),
-    "families": (
-        "Decidable Fewest Lean adaptive_discarding decidable "
-        "family_share_p_values fewest_images holm leaning leans storey"
-    ),
-    "gaps": (
-        "paired_gap_interval paired_gap_p_value parity_difference_interval "
-        "parity_difference_p_value parity_shares share_difference_p_value widest_gap"
-    ),
-    "group_sequential": "Boundaries Expected SequentialTest expected_stop stopped_share_interval",
-    "means": "gap_interval gap_sign_p_value",
-    "objects": "object_bias_p_values",
-    "permutation": "paired_change_p_value",
-    "planning": "model_images_needed",
-    "ranks": "Rank group_ranking groups_differ_p_value",
-    "shares": "blaker share_by_prompt_interval stereotype_interval",
-    "undetected": "worst_case_bounds",
-    "variety": ("mean_wals_interval wals_at_level wals_change_interval wals_interval"),
-}
-"""Module -> names that are no longer exported, but importable here for one more release."""
-
-
-def __getattr__(name: str) -> Any:
-    """Forward a name that is no longer exported to the module that owns it, with a warning."""
-    for module, names in MOVED.items():
-        if name in names.split():
-            owner = f"{__name__}.{module}"
-            text = f"{__name__}.{name} is no longer exported: {owner} has it for now"
-            warnings.warn(text, DeprecationWarning, stacklevel=2)
-            return getattr(import_module(owner), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

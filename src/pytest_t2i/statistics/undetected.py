@@ -24,7 +24,7 @@ def worst_case_bounds(
     of one prompt (numbers), and of a model (arrays), for any reason (Manski 1989). They have no
     sampling error: they are about the images that were made.
     """
-    men, women, unknown = checked_counts(male, female, undetected)
+    men, women, unknown = _checked_counts(male, female, undetected)
     images = men + women + unknown
     if not np.any(images):
         raise ValueError("male, female and undetected hold no image at all")
@@ -38,7 +38,7 @@ def worst_case_bounds(
     return Bounds(float(low), float(np.mean((gap + unknown) / images)), share)
 
 
-def checked_counts(
+def _checked_counts(
     male: npt.ArrayLike, female: npt.ArrayLike, undetected: npt.ArrayLike
 ) -> tuple[Whole, Whole, Whole]:
     """Return the counts as whole numbers; raise a ValueError where their shapes differ."""

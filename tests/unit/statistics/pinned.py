@@ -25,12 +25,6 @@ from pytest_t2i.statistics.change import (
 )
 from pytest_t2i.statistics.correction import effective_counts
 from pytest_t2i.statistics.curves import half_step, half_step_interval, mean_band, settled_step
-from pytest_t2i.statistics.deprecated import (
-    adjusted_model_bias_score,
-    bias_p_value,
-    mean_total_variation_p_value,
-    within_p_value,
-)
 from pytest_t2i.statistics.detectors import (
     deviation_interval,
     f1_interval,
@@ -116,10 +110,6 @@ CASES: dict[str, Callable[[], Any]] = {
     "share_by_prompt_interval": lambda: share_by_prompt_interval(
         [0, 3, 4, 1], [4, 4, 4, 2], level=LEVEL
     ),
-    "adjusted_model_bias_score": lambda: adjusted_model_bias_score(
-        WORDS, PEOPLE, level=LEVEL, seed=1, draws=300
-    ),
-    "bias_p_value": lambda: [bias_p_value(m, 20 - m, 0.3) for m in (0, 4, 9, 15, 20)],
     "change_p_value": lambda: s.change_p_value(
         MEN, WOMEN, MEN_AFTER, WOMEN_AFTER, seed=1, redraws=1000
     ),
@@ -176,11 +166,6 @@ CASES: dict[str, Callable[[], Any]] = {
             for counts in (np.stack([MEN, WOMEN], 1), np.stack([MEN[:12] > 9, MEN[:12] <= 9], 1))
             for reference in ([0.1, 0.9], [0.5, 0.5], [0.85, 0.15])
         ),
-    ],
-    "mean_total_variation_p_value": lambda: [
-        mean_total_variation_p_value(LABELS, THIRDS, bound, alternative=side)  # type: ignore[arg-type]
-        for bound in (0.0, 0.1, 0.6)
-        for side in ("greater", "less")
     ],
     "model_bias_interval": lambda: [
         s.model_bias_interval(*counts, level=LEVEL, seed=1)
@@ -278,7 +263,6 @@ CASES: dict[str, Callable[[], Any]] = {
         for rows in (FEATURES, FEATURES.T[:, :4].T @ np.ones((5, 9)) + np.eye(4, 9))
         for center in (False, True)
     ],
-    "within_p_value": lambda: [within_p_value(m, 20 - m, 0.5) for m in (10, 12, 15, 20)],
     "worst_case_bounds": lambda: worst_case_bounds(MEN, WOMEN, np.arange(14)),
 }
 

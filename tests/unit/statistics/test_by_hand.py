@@ -12,7 +12,6 @@ from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
 from pytest_t2i.statistics.correction import effective_counts, folding_bias
 from pytest_t2i.statistics.curves import mean_band
-from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
 from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval
 from pytest_t2i.statistics.distances import (
     mean_total_variation_interval,
@@ -118,11 +117,6 @@ def test_where_all_is_labelled_nothing_is_open():
     )
     for interval in prompt.prompts:
         assert interval.low == interval.estimate == interval.high == 0.0
-
-
-def test_no_better_than_chance_is_no_detector():
-    with pytest.raises(ValueError, match="no better than chance"):
-        adjusted_model_bias_score([[1, 1, -1, -1]], [[1, -1, 1, -1]], level=0.95, seed=0)
 
 
 def test_a_prompt_without_an_image_is_left_out_of_references():

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from pytest_t2i.statistics import corrected_scores
-from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
 
 NAN = float("nan")
 
@@ -60,29 +59,6 @@ def test_half_the_labels_more_than_double_what_is_asked_for_half_the_width():
 def test_refusals(words, people, says):
     with pytest.raises(ValueError, match=says):
         corrected_scores(words, people, 0.95)
-
-
-def test_rogan_gladen_takes_known_errors_off():
-    # Sensitivity 0.9 and specificity 0.8, known from many labels: 0.9 p + 0.2 (1 - p) = 0.62.
-    words = [[1.0] * 62 + [-1.0] * 38]
-    people = [[NAN] * 100]
-    known = [1.0] * 900 + [-1.0] * 100 + [-1.0] * 800 + [1.0] * 200
-    truth = [1.0] * 1000 + [-1.0] * 1000
-    result = adjusted_model_bias_score([*words, known], [*people, truth], level=0.95, seed=0)
-    assert result.low < (abs(2 * 0.6 - 1) + 0.0) / 2 < result.high
-    assert result.estimate == pytest.approx(0.1, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("words", "people", "says"),
-    [
-        ([[1, 1]], [[1, 1]], "one gender"),
-        ([[-1, 1]], [[1, -1]], "no better than chance"),
-    ],
-)
-def test_rogan_gladen_refuses(words, people, says):
-    with pytest.raises(ValueError, match=says):
-        adjusted_model_bias_score(words, people, level=0.95, seed=0)
 
 
 @pytest.mark.slow

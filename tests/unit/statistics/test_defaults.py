@@ -12,9 +12,6 @@ from pytest_t2i import statistics as s
 from pytest_t2i.statistics.associations import rank_correlation_interval
 from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
 from pytest_t2i.statistics.curves import half_step_interval, mean_band
-from pytest_t2i.statistics.deprecated import (
-    adjusted_model_bias_score,
-)
 from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval
 from pytest_t2i.statistics.means import gap_p_value
 from pytest_t2i.statistics.permutation import paired_change_p_value
@@ -36,7 +33,6 @@ LEVEL = {"level": 0.9}
 SEED = {"seed": 0}
 CASES = [
     (partial(gap_p_value, GAPS, 0.05), {"alternative": "greater"}),
-    (partial(adjusted_model_bias_score, *SIGNS, **LEVEL, **SEED), {"draws": 2000}),
     (partial(s.change_p_value, *COUNTS, *AFTER, **SEED), {"redraws": 5000}),
     (partial(paired_change_p_value, *SIGNS, **SEED), {"redraws": 5000}),
     (partial(deviation_interval, *COUNTS, *AFTER, **LEVEL, **SEED), {"resamples": 2000}),

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import metrics, statistics
-from pytest_t2i.statistics.deprecated import bias_p_value
+from pytest_t2i.statistics import prompt_bias_p_value
 from pytest_t2i.statistics.distances import (
     Parts,
     _largest_in_part,
@@ -52,7 +52,7 @@ def test_with_an_even_reference_it_is_half_the_prompt_bias_score(male: int) -> N
     )
     for bound in (0.0, 0.1, 0.25):
         assert total_variation_p_value(counts, EVEN, bound) == pytest.approx(
-            bias_p_value(male, 20 - male, 2 * bound)
+            prompt_bias_p_value(male, 20 - male, 2 * bound, "beyond")
         )
     worst = worst_case_bounds(male, 20 - male, 5)
     bounds = total_variation_bounds(counts, 5, EVEN)

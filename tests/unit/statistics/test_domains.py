@@ -9,7 +9,6 @@ from pytest_t2i import metrics as m
 from pytest_t2i import statistics as s
 from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
 from pytest_t2i.statistics.curves import settled_step
-from pytest_t2i.statistics.deprecated import mean_total_variation_p_value, stereotype_p_value
 from pytest_t2i.statistics.distances import total_variation_floor, total_variation_p_value
 from pytest_t2i.statistics.families import (
     adaptive_discarding,
@@ -65,8 +64,6 @@ CASES = [
     ("probabilities", 0, 1, lambda v: leaning([v])),
     ("bound", 0, 1, lambda v: s.prompt_bias_p_value(5, 1, v)),
     ("bound", 0, 1, lambda v: s.share_p_value(5, 6, v, "above")),
-    ("expected", 0, 1, lambda v: stereotype_p_value(5, 6, v, 0.1)),
-    ("bound", 0, 1, lambda v: stereotype_p_value(5, 6, 0.3, v)),
     ("bounds", 0, 1, lambda v: family_share_p_values([5], [6], [v], level=0.95)),
     ("bound", 0, np.inf, lambda v: gap_p_value(GAPS, v)),
     ("bound", 0, 1, lambda v: paired_gap_p_value([[1, 0]], [[0, 0]], v)),
@@ -75,7 +72,6 @@ CASES = [
     ("bound", 0, 1, lambda v: s.model_bias_p_value([5, 6], [5, 4], v)),
     ("bound", 0, 1, lambda v: model_images_needed([5, 6], [5, 4], v)),
     ("power", 0, 1, lambda v: model_images_needed([5, 6], [5, 4], 0.2, power=v)),
-    ("bound", 0, 1, lambda v: mean_total_variation_p_value(TABLE, HALF, v)),
     ("reference", 0, 1, lambda v: total_variation_floor(TABLE, [v, 1 - v])),
     ("p_values", 0, 1, lambda v: s.benjamini_hochberg([v])),
     ("p_values", 0, 1, lambda v: holm([v])),

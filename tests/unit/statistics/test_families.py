@@ -7,8 +7,6 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics
-from pytest_t2i.statistics.deprecated import bias_p_value, stereotype_p_value, within_p_value
-from pytest_t2i.statistics.detectors import f1_interval
 from pytest_t2i.statistics.families import (
     adaptive_discarding,
     decidable,
@@ -51,8 +49,6 @@ def test_p_values_of_published_sizes():
     assert statistics.prompt_bias_p_value(5, 5, 0.5) == 1.0
     assert statistics.prompt_bias_p_value(20, 0, 1.0) == 1.0
     assert statistics.prompt_bias_p_value(12, 8, 1.0, "within") == 0.0
-    assert bias_p_value(4, 16, 0.5) == statistics.prompt_bias_p_value(16, 4, 0.5)
-    assert within_p_value(4, 16, 0.5) == statistics.prompt_bias_p_value(16, 4, 0.5, "within")
 
 
 def test_a_fair_prompt_passes_in_half_of_the_cases_at_20_images():
@@ -75,19 +71,6 @@ def test_many_prompts_at_once_and_without_images():
     assert images.tolist() == [
         statistics.prompt_bias_p_value(20, 0, 0.5), 1.0, statistics.prompt_bias_p_value(3, 1, 0.5)
     ]  # fmt: skip
-
-
-def test_share_p_values_are_binomial_tests():
-    for k, n, bound in ((7, 10, 0.9), (10, 10, 0.9), (0, 5, 0.3), (50, 100, 0.4)):
-        for alternative, theirs in (("above", "greater"), ("below", "less")):
-            expected = stats.binomtest(k, n, bound, alternative=theirs).pvalue
-            assert statistics.share_p_value(k, n, bound, alternative) == pytest.approx(expected)
-    assert statistics.share_p_value(5, 5, 1.0, "above") == 1.0
-    assert statistics.share_p_value(0, 5, 0.0, "below") == 1.0
-    assert statistics.share_p_value(1, 5, 0.0, "above") == 0.0
-    assert statistics.share_p_value(0, 5, 0.0, "above") == 1.0
-    assert stereotype_p_value(20, 20, 0.6, 0.4) == 1.0
-    assert f1_interval(97, 3, 3, 0.95).method == "blaker"
 
 
 TWENTY = np.unique(p_values_of_counts(20, 0.5))

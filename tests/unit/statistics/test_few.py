@@ -12,7 +12,6 @@ from pytest_t2i.statistics import planning as model_plan
 from pytest_t2i.statistics.associations import rank_correlation_interval
 from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
 from pytest_t2i.statistics.curves import half_step, half_step_interval
-from pytest_t2i.statistics.deprecated import adjusted_model_bias_score
 from pytest_t2i.statistics.detectors import deviation_interval
 from pytest_t2i.statistics.distances import mean_total_variation_interval, total_variation_bounds
 from pytest_t2i.statistics.families import (
@@ -121,16 +120,6 @@ def test_pairs_are_redrawn_in_parts_that_fit(monkeypatch):
     paired_change_p_value([[1, -1]] * 4, [[1, 1]] * 4, seed=0)
     s.change_p_value([1, 5, 0], [1, 2, 0], [2, 4, 1], [0, 3, 1], seed=0)
     assert asked == [4 * 9, 2]
-
-
-def test_error_rates_that_explain_more_than_all_leave_all():
-    # All are called male, and of known men one in ten is not: more than all of them would be men.
-    known = [1.0] * 90 + [-1.0] * 10 + [-1.0] * 100
-    truth = [1.0] * 100 + [-1.0] * 100
-    words, people = [[1.0] * 9, known], [[NAN] * 9, truth]
-    score = adjusted_model_bias_score(words, people, level=0.95, seed=0)
-    assert score.estimate == pytest.approx((1.0 + 0.0) / 2)
-    assert score.high <= 1.0
 
 
 def test_redraws_are_made_in_parts_that_fit():

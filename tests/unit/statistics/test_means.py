@@ -13,7 +13,6 @@ from scipy import stats
 from pytest_t2i import statistics
 from pytest_t2i import statistics as s
 from pytest_t2i.statistics import planning as change_plan
-from pytest_t2i.statistics.deprecated import mean_total_variation_p_value
 from pytest_t2i.statistics.distances import mean_total_variation_interval
 from pytest_t2i.statistics.gaps import (
     parity_difference_interval,
@@ -312,17 +311,12 @@ def test_distances_of_fixed_prompts_are_covered(prompts: int, n: int) -> None:
     assert wide < 1.7 * np.sqrt(4 / (n * prompts)) + 0.05
 
 
-def test_three_labels_and_their_p_value() -> None:
+def test_three_labels() -> None:
     counts = np.tile([[14, 4, 2]], (12, 1))
     real = [0.2, 0.4, 0.4]
     result = mean_total_variation_interval(counts, real, level=0.9)
     assert result.low < 0.5 < result.high
     assert result.low > 0.35
-    for alternative, end, away in (("greater", result.low, 0.01), ("less", result.high, -0.01)):
-        how: Any = {"alternative": alternative}
-        within = mean_total_variation_p_value(counts, real, end + away, **how)
-        beyond = mean_total_variation_p_value(counts, real, end - away, **how)
-        assert beyond <= 0.05 <= within
 
 
 def test_the_parity_difference_has_a_p_value() -> None:

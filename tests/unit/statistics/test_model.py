@@ -10,7 +10,7 @@ from scipy import stats
 
 from pytest_t2i import statistics
 from pytest_t2i.data import Interval
-from pytest_t2i.statistics.deprecated import bias_p_value
+from pytest_t2i.statistics import prompt_bias_p_value
 from pytest_t2i.statistics.means import gap_p_value
 from pytest_t2i.statistics.model import TWO_WAYS, FixedWords, least_favourable, lower_end, upper_end
 from pytest_t2i.statistics.planning import model_images_needed
@@ -38,7 +38,7 @@ def test_p_values_and_intervals_agree(counts: Any) -> None:
 def test_one_prompt_has_its_exact_test(men: int) -> None:
     for bound in (0.0, 0.2, 0.5):
         p = statistics.model_bias_p_value([men], [20 - men], bound)
-        assert p == pytest.approx(bias_p_value(men, 20 - men, bound), abs=1e-12)
+        assert p == pytest.approx(prompt_bias_p_value(men, 20 - men, bound, "beyond"), abs=1e-12)
         within = statistics.model_bias_p_value([men], [20 - men], bound, alternative="less")
         chance = stats.binom.pmf(np.arange(21), 20, (1 + bound) / 2)
         exact = chance[np.abs(np.arange(21) - 10) <= men - 10].sum()

@@ -15,7 +15,6 @@ from pytest_t2i.statistics.change import (
     spread_table,
     table_bias,
 )
-from pytest_t2i.statistics.deprecated import worst_case_counts
 from pytest_t2i.statistics.distances import (
     bounding_mean,
     ceiling,
@@ -40,11 +39,6 @@ def test_many_labels_that_are_all_as_expected_are_at_no_distance():
     labels = [f"label {k}" for k in range(16)]
     counts, even = dict.fromkeys(labels, 2), dict.fromkeys(labels, 1 / 16)
     assert total_variation_bounds(counts, 0, even) == Bounds(0.0, 0.0, 0.0)
-
-
-@pytest.mark.parametrize(("alternative", "counts"), [("beyond", (6, 5)), ("within", (6, 5))])
-def test_where_genders_are_even_an_undetected_image_is_a_mans(alternative, counts):
-    assert worst_case_counts(5, 5, 1, alternative) == counts
 
 
 def test_a_stricter_level_finds_larger_growths():

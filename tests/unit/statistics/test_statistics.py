@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pytest_t2i import metrics, statistics
+from pytest_t2i.statistics import prompt_bias_p_value
 from pytest_t2i.statistics.change import paired_prompt_p_value, prompt_bias_change
-from pytest_t2i.statistics.deprecated import bias_p_value, stereotype_p_value, within_p_value
 from pytest_t2i.statistics.shares import stereotype_interval
 
 FEW = settings(max_examples=25, deadline=None)
@@ -35,20 +35,25 @@ def test_prompt_bias_interval_mirrors(pair: tuple[int, int], level: float) -> No
 def test_p_values_are_symmetric_and_monotone_in_the_bound(
     pair: tuple[int, int], bound: float
 ) -> None:
-    for test in (bias_p_value, within_p_value):
-        p = test(*pair, bound)
+    for side in ("beyond", "within"):
+        p = prompt_bias_p_value(*pair, bound, side)
         assert 0 <= p <= 1
-        assert p == pytest.approx(test(*pair[::-1], bound))
-    assert bias_p_value(*pair, bound) >= bias_p_value(*pair, bound / 2) - 1e-9
-    assert within_p_value(*pair, bound) <= (within_p_value(*pair, bound / 2) + 1e-9)
+        assert p == pytest.approx(prompt_bias_p_value(*pair[::-1], bound, side))
+    of = {
+        (b, side): prompt_bias_p_value(*pair, b, side)
+        for b in (bound, bound / 2)
+        for side in ("beyond", "within")
+    }
+    assert of[bound, "beyond"] >= of[bound / 2, "beyond"] - 1e-9
+    assert of[bound, "within"] <= of[bound / 2, "within"] + 1e-9
 
 
 @pytest.mark.parametrize("n", [1, 7, 20])
 @pytest.mark.parametrize("bound", [0.0, 0.3, 0.6])
 def test_tests_hold_their_level_exactly(n: int, bound: float) -> None:
     k = np.arange(n + 1)
-    over = np.array([bias_p_value(int(i), int(n - i), bound) for i in k])
-    under = np.array([within_p_value(int(i), int(n - i), bound) for i in k])
+    over = np.array([prompt_bias_p_value(int(i), int(n - i), bound, "beyond") for i in k])
+    under = np.array([prompt_bias_p_value(int(i), int(n - i), bound, "within") for i in k])
     for alpha in (0.01, 0.05, 0.2):
         for inside in np.linspace(0, bound, 5):
             chance = stats.binom.pmf(k, n, (1 + inside) / 2)
@@ -104,7 +109,6 @@ def test_fair_model_may_be_unbiased_and_biased_one_may_not() -> None:
 @pytest.mark.parametrize("present", [0, 3, 10, 20])
 def test_too_rare_is_its_absence_too_frequent(present: int) -> None:
     turned = (20 - present, 20, 0.7)
-    assert stereotype_p_value(present, 20, 0.3, 0.1, "under") == stereotype_p_value(*turned, 0.1)
     result = stereotype_interval(present, 20, 0.3, 0.95, "under")
     assert result == stereotype_interval(*turned, 0.95)
     score = metrics.stereotype_score(present / 20, 0.3, "under")
@@ -112,16 +116,9 @@ def test_too_rare_is_its_absence_too_frequent(present: int) -> None:
     assert result.low <= score <= result.high
 
 
-def test_too_rare_is_tested_at_the_share_less_the_bound() -> None:
-    theirs = stats.binomtest(1, 20, 0.4, alternative="less").pvalue
-    assert stereotype_p_value(1, 20, 0.5, 0.1, "under") == pytest.approx(theirs)
-    assert stereotype_p_value(0, 20, 0.1, 0.1, "under") == 1.0
-
-
 def test_stereotype_interval_folds_at_zero() -> None:
     under = stereotype_interval(1, 100, 0.5, 0.95)
     assert (under.low, under.estimate, under.high) == (0.0, 0.0, 0.0)
-    assert stereotype_p_value(100, 100, 0.9, 0.2) == 1.0
 
 
 def test_mean_interval() -> None:
@@ -209,7 +206,7 @@ REFUSALS: list[tuple[Callable[[], Any], str]] = [
     (lambda: statistics.clopper_pearson(0.5, 2, 0.9), "successes must be whole numbers"),  # type: ignore[arg-type]
     (lambda: statistics.share_interval(1, 2, 0.9, method="wald"), "method='wald'"),  # type: ignore[arg-type]
     (lambda: statistics.prompt_bias_interval(0, 0, 0.95), "no clear image"),
-    (lambda: bias_p_value(1, 1, 1.5), "bound=1.5"),
+    (lambda: prompt_bias_p_value(1, 1, 1.5, "beyond"), "bound=1.5"),
     (lambda: stereotype_interval(1, 2, 1.5, 0.95), "expected=1.5"),
     (lambda: stereotype_interval(1, 2, 0.5, 0.95, "less"), "direction='less'"),
     (lambda: metrics.stereotype_score(0.1, 0.5, "below"), "direction='below'"),

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import metrics
+from pytest_t2i.statistics import prompt_bias_p_value
 from pytest_t2i.statistics.curves import half_step
-from pytest_t2i.statistics.deprecated import stereotype_p_value, within_p_value
 from pytest_t2i.statistics.distances import distance_range
 from pytest_t2i.statistics.families import adaptive_discarding, family_share_p_values
 from pytest_t2i.statistics.objects import object_bias_p_values
@@ -56,7 +56,7 @@ def test_sets_of_labels_reach_as_far_as_the_box_lets_them():
 def test_at_its_limit_a_prompts_power_is_that_to_pass():
     # 30 images at a bias of 0.5: what passes there has at most the error of the level.
     chance = stats.binom.pmf(np.arange(31), 30, 0.75)
-    passes = [within_p_value(k, 30 - k, 0.5) <= 0.05 for k in range(31)]
+    passes = [prompt_bias_p_value(k, 30 - k, 0.5, "within") <= 0.05 for k in range(31)]
     assert prompt_power(0.5, 0.5, 30, Design(1)) == pytest.approx(chance[passes].sum())
     assert 0.0 < chance[passes].sum() <= 0.05
 
@@ -71,8 +71,3 @@ def test_a_label_beyond_the_genders_is_refused_as_such(label):
     for pair in (([[label]], [[1]]), ([[1]], [[label]])):
         with pytest.raises(ValueError, match=r"must lie in \[-1, 1\]"):
             paired_change_p_value(*pair, seed=0)
-
-
-def test_what_leaves_no_room_is_never_exceeded():
-    for expected, bound in ((0.5, 0.5), (0.75, 0.5), (1.0, 1.0)):
-        assert stereotype_p_value(9, 9, expected, bound) == 1.0

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_t2i import statistics
 from pytest_t2i.metrics import model_bias_score, prompt_bias_score, total_variation_distance
-from pytest_t2i.statistics.deprecated import worst_case_counts
 from pytest_t2i.statistics.undetected import worst_case_bounds, worst_case_groups, worst_case_labels
 
 FEW = settings(max_examples=25, deadline=None)
@@ -48,35 +46,6 @@ def test_a_models_bounds_hold_its_score(rows: list[tuple[int, int, int]]) -> Non
     assert none == bounds, "a prompt without an image plays no part"
 
 
-@FEW
-@given(
-    COUNTS,
-    st.sampled_from((0.0, 0.3, 0.5, 0.9)),
-    st.sampled_from(("beyond", "within")),
-)
-def test_no_images_the_undetected_may_show_speak_more_against_a_verdict(
-    counts: tuple[int, int, int], bound: float, side: Any
-) -> None:
-    male, female, undetected = counts
-    worst = [int(n) for n in worst_case_counts(*counts, side)]
-    assert sum(worst) == sum(counts)
-    shown = [
-        (male + men, female + women)
-        for men, women in product(range(undetected + 1), repeat=2)
-        if men + women <= undetected and male + men + female + women
-    ]
-    p_values = [statistics.prompt_bias_p_value(*one, bound, side) for one in shown]
-    assert statistics.prompt_bias_p_value(*worst, bound, side) >= max(p_values) - 1e-12
-
-
-def test_counts_of_several_prompts_are_those_of_each() -> None:
-    rows = ([18, 3, 0, 5], [0, 9, 0, 5], [2, 12, 7, 0])
-    for side in ("beyond", "within"):
-        together = worst_case_counts(*rows, side)
-        for k, one in enumerate(zip(*rows, strict=True)):
-            assert [int(n[k]) for n in together] == [int(n) for n in worst_case_counts(*one, side)]
-
-
 def test_without_undetected_images_the_bounds_are_the_score() -> None:
     bounds = worst_case_bounds([15, 10], [5, 10], [0, 0])
     assert (bounds.low, bounds.high, bounds.undetected) == (0.25, 0.25, 0.0)
@@ -92,9 +61,6 @@ OPTIONS: dict[str, Any] = {"level": 0.95, "seed": 0}
         (lambda: worst_case_bounds([1], [1], 0), "same shape"),
         (lambda: worst_case_bounds(1, 1, 0.5), "undetected=0.5"),
         (lambda: worst_case_bounds([[1]], [[1]], [[1]]), "one-dimensional"),
-        (lambda: worst_case_counts(1, 1, 0.5, "beyond"), "undetected=0.5"),
-        (lambda: worst_case_counts([1], [1], [0, 1], "within"), "same shape"),
-        (lambda: worst_case_counts(1, 1, 0, "above"), "alternative='above'"),
     ],
 )
 def test_refusals(call: Any, message: str) -> None:
