@@ -320,8 +320,6 @@ class Runner:
         except StoreError as error:
             self._unread[stored.key] = str(error)
             return None
-        except OSError:  # the checksum is right, and Pillow cannot read the picture
-            return Undetected.UNREADABLE
 
     # images
 

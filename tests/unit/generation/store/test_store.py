@@ -6,7 +6,11 @@ import multiprocessing
 import os
 import signal
 import sqlite3
+import struct
+import subprocess
 import time
+import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +21,11 @@ from writing import new, write_many
 
 from pytest_t2i.data import Box, Detection, FoundObject, Mask, Undetected
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import explain, write_whole
+from pytest_t2i.files import checksum, explain, write_whole
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.store.index import store_error
 from pytest_t2i.generation.store.store import packed, unpacked
+from pytest_t2i.generation.traces import MOST_STEPS, denoising_previews, unpacked_strip
 
 
 @pytest.fixture
@@ -108,6 +113,50 @@ def test_damage_after_the_look_up_is_noticed_on_opening(store):
     result.file.write_bytes(b"damaged")
     with pytest.raises(StoreError, match="checksum differs"):
         store.open_image(result)
+
+
+def replaced(store, content):
+    """A picture of the store that somebody made with a right checksum."""
+    store.add_images([new("aa1")])
+    stored = store.images(["aa1"])["aa1"]
+    stored.file.write_bytes(content)
+    store._connection.execute("DELETE FROM pixels")
+    return replace(stored, sha256=checksum(content))
+
+
+def chunked(kind, content):
+    checked = struct.pack(">I", zlib.crc32(kind + content))
+    return struct.pack(">I", len(content)) + kind + content + checked
+
+
+def png(width, height, *chunks):
+    head = chunked(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+    pixels = chunked(b"IDAT", zlib.compress(bytes(height % 100 * (3 * width + 1) % 10**6)))
+    return b"\x89PNG\r\n\x1a\n" + head + b"".join(chunks) + pixels + chunked(b"IEND", b"")
+
+
+UNDECODABLE = {
+    "a program": b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\nshowpage\n%%EOF",
+    "a bomb": png(60_000, 60_000),
+    "a long text": png(8, 8, chunked(b"zTXt", b"a\0\0" + zlib.compress(bytes(10**8)))),
+    "a long profile": png(8, 8, chunked(b"iCCP", b"a\0\0" + zlib.compress(bytes(10**8)))),
+    "half a chunk": png(8, 8)[:40],
+    "another format": b"GIF89a\1\0\1\0\0\0\0;",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("content", UNDECODABLE.values(), ids=UNDECODABLE)
+def test_what_cannot_be_decoded_is_no_picture_and_starts_nothing(store, content, monkeypatch):
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a program was started"))
+    stored = replaced(store, content)
+    assert store.open_image(stored) is None
+    assert store.pixels([stored]) == {}
+    strip = np.frombuffer(b"\xff\xff\xff\xff" + content, np.uint8)
+    assert unpacked_strip(strip) == []
+    previews = denoising_previews(strip, "ab", set())
+    assert len(previews.needs) == MOST_STEPS
+    assert previews.open(next(iter(previews.needs))) is Undetected.UNREADABLE
 
 
 def test_a_picture_that_came_out_differently_leaves_no_stale_word(store):
