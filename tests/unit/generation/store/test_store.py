@@ -6,10 +6,8 @@ import multiprocessing
 import os
 import signal
 import sqlite3
-import struct
 import subprocess
 import time
-import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.extra import numpy as arrays
-from writing import new, write_many
+from writing import UNDECODABLE, new, write_many
 
 from pytest_t2i.data import Box, Detection, FoundObject, Mask, Undetected
 from pytest_t2i.errors import StoreError
@@ -122,28 +120,6 @@ def replaced(store, content):
     stored.file.write_bytes(content)
     store._connection.execute("DELETE FROM pixels")
     return replace(stored, sha256=checksum(content))
-
-
-def chunked(kind, content):
-    checked = struct.pack(">I", zlib.crc32(kind + content))
-    return struct.pack(">I", len(content)) + kind + content + checked
-
-
-def png(width, height, *chunks):
-    head = chunked(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
-    pixels = chunked(b"IDAT", zlib.compress(bytes(height % 100 * (3 * width + 1) % 10**6)))
-    return b"\x89PNG\r\n\x1a\n" + head + b"".join(chunks) + pixels + chunked(b"IEND", b"")
-
-
-UNDECODABLE = {
-    "a program": b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\nshowpage\n%%EOF",
-    "a bomb": png(60_000, 60_000),
-    "a long text": png(8, 8, chunked(b"zTXt", b"a\0\0" + zlib.compress(bytes(10**8)))),
-    "a long profile": png(8, 8, chunked(b"iCCP", b"a\0\0" + zlib.compress(bytes(10**8)))),
-    "half a chunk": png(8, 8)[:40],
-    "another format": b"GIF89a\1\0\1\0\0\0\0;",
-    "nothing": b"",
-}
 
 
 @pytest.mark.parametrize("content", UNDECODABLE.values(), ids=UNDECODABLE)
