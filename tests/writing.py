@@ -6,6 +6,9 @@ may own.)
 
 from __future__ import annotations
 
+import struct
+import zlib
+
 from PIL import Image
 
 from pytest_t2i.data import Detection, Generated, Request, Trace
@@ -27,3 +30,26 @@ def write_many(folder, offset):
     for k in range(40):
         store.add_images([new(f"{offset + k:04}")])
         store.add_detections("d", {f"{offset + k:04}": Detection("male")})
+
+
+def chunked(kind, content):
+    checked = struct.pack(">I", zlib.crc32(kind + content))
+    return struct.pack(">I", len(content)) + kind + content + checked
+
+
+def png(width, height, *chunks):
+    head = chunked(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+    pixels = chunked(b"IDAT", zlib.compress(bytes(min(height, 99) * (3 * width + 1))))
+    return b"\x89PNG\r\n\x1a\n" + head + b"".join(chunks) + pixels + chunked(b"IEND", b"")
+
+
+UNDECODABLE = {
+    "a program": b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\nshowpage\n%%EOF",
+    "a bomb": png(60_000, 60_000),
+    "a long text": png(8, 8, chunked(b"zTXt", b"a\0\0" + zlib.compress(bytes(10**7)))),
+    "a long profile": png(8, 8, chunked(b"iCCP", b"a\0\0" + zlib.compress(bytes(10**7)))),
+    "half a chunk": png(8, 8)[:40],
+    "another format": b"GIF89a\1\0\1\0\0\0\0;",
+    "nothing": b"",
+}
+"""What no picture of a store is, whatever its checksum says."""

@@ -7,8 +7,12 @@ import re
 
 import pytest
 from PIL import Image
+from writing import UNDECODABLE
 
 from pytest_t2i import labels
+from pytest_t2i.files import checksum, stamp
+from pytest_t2i.generation.store import Store
+from pytest_t2i.generation.store.rows import insert
 from pytest_t2i.labels import Label
 
 MODELS = """
@@ -147,7 +151,31 @@ def test_spoilt_files_of_a_folder_are_for_whoever_made_them(suite):
     how = ("--t2i-model", made, "--t2i-detector", "colour", "--t2i-images", "4")
     black, unreadable = steps(suite, *how, model=None)[:2]
     assert black == "4 images of the folder are black: have them made again"
-    assert unreadable == "4 images cannot be read: replace the files, or delete them"
+    assert re.fullmatch(
+        r"4 images cannot be read \(.+\.png and 3 more\): replace the files, or delete them",
+        unreadable,
+    )
+
+
+@pytest.mark.parametrize("content", UNDECODABLE.values(), ids=UNDECODABLE)
+def test_what_nobody_can_decode_is_named_and_ends_nothing(suite, content):
+    """Pictures of a stranger's store whose checksums are right."""
+    suite.run("--t2i-images", "2")
+    opened = Store(suite.path / ".t2i")
+    connection = opened._connection
+    rows = [list(row)[:-1] for row in connection.execute("SELECT * FROM images").fetchall()]
+    for row in rows:
+        file = opened.folder / row[5]
+        file.write_bytes(content)
+        row[6:8] = checksum(content), stamp(file)
+    insert(connection, "images", rows)
+    connection.execute("DELETE FROM pixels")
+    connection.execute("DELETE FROM detections")
+    opened.close()
+    first = steps(suite, "--t2i-images", "2")[0]
+    assert re.match(r"\d+ images cannot be read \(images/../\w+\.png and \d+ more\): ", first)
+    counts = [prompt["counts"]["colour"] for prompt in suite.record()["prompts"]]
+    assert {word for each in counts for word in each["undetected"]} == {"unreadable"}
 
 
 def test_a_folder_is_added_to_and_costs_no_minutes(suite):

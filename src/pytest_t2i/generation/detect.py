@@ -60,7 +60,8 @@ class Pictures(NamedTuple):
     unseen: Mapping[str, Undetected] = {}
     """Key -> why the picture needs no detector, where that is known without opening it."""
     refusals: Mapping[str, str] = {}
-    """Key -> the text with which the model refused the request."""
+    """Key -> the text with which the model refused the request, or the picture that cannot be
+    decoded."""
 
 
 @dataclass(slots=True)

@@ -43,6 +43,7 @@ from pytest_t2i.generation.seeds import try_seeds
 from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.generation.store.entries import NewImage
 from pytest_t2i.generation.store.pruning import name_of_run, note_needed
+from pytest_t2i.generation.store.rows import picture_place
 from pytest_t2i.generation.traces import embed_texts, encode_texts
 from pytest_t2i.protocols import Executor, Varying
 from pytest_t2i.sections.words import several
@@ -299,7 +300,7 @@ class Runner:
         unseen = {key: image.undetected for key, image in stored.items() if image.undetected}
         needs = {plan.keys[r]: needs for r, needs in plan.needs.items() if plan.keys[r] in stored}
         refusals = {key: stored[key].refusal or "" for key in unseen}
-        return Pictures(needs, lambda key: self._open(stored[key]), unseen, refusals)
+        return Pictures(needs, lambda key: self._open(stored[key], refusals), unseen, refusals)
 
     def _detect_previews(self, plan: Plan) -> None:
         """Run detectors on the denoising previews, where a test needs them."""
@@ -313,15 +314,19 @@ class Runner:
                     traces.denoising_previews(array, stored[key].sha256, needs.detectors)
                 )
 
-    def _open(self, stored: StoredImage) -> Image | Undetected | None:
-        """The picture; None where it cannot be read now, in which case nothing is stored."""
+    def _open(self, stored: StoredImage, told: dict[str, str]) -> Image | Undetected | None:
+        """The picture; None where it cannot be read now, in which case nothing is stored.
+
+        One that cannot be decoded is named in ``told``.
+        """
         try:
-            return gate(self.store.open_image(stored))
+            picture = self.store.open_image(stored)
+            if picture is None:
+                told[stored.key] = f"{Undetected.UNREADABLE}: {picture_place(stored.key)}"
+            return gate(picture)
         except StoreError as error:
             self._unread[stored.key] = str(error)
             return None
-        except OSError:  # the checksum is right, and Pillow cannot read the picture
-            return Undetected.UNREADABLE
 
     # images
 

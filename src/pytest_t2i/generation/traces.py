@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_t2i.adapters.support.black_or_unreadable import gate
+from pytest_t2i.adapters.support.picture_files import stored_picture
 from pytest_t2i.data import (
     ALL_VELOCITIES,
     ATTENTION,
@@ -102,20 +103,24 @@ def _packed_strip(pictures: Sequence[Image]) -> np.ndarray:
 
 
 def unpacked_strip(array: np.ndarray) -> list[Image]:
-    """The inverse of ``_packed_strip``.
+    """The inverse of ``_packed_strip``; no picture where the strip cannot be decoded.
 
     >>> from PIL import Image
     >>> pictures = [Image.new("RGB", (4, 3), colour) for colour in ("red", "blue")]
     >>> [picture.getpixel((0, 0)) for picture in unpacked_strip(_packed_strip(pictures))]
     [(255, 0, 0), (0, 0, 255)]
     """
-    from PIL import Image
-
     content = array.tobytes()
     count = int.from_bytes(content[:4], "big")
-    strip = Image.open(io.BytesIO(content[4:])).convert("RGB")
+    strip = stored_picture(content[4:])
+    if strip is None:
+        return []
     width, height = strip.size[0], strip.size[1] // count
     return [strip.crop((0, k * height, width, (k + 1) * height)) for k in range(count)]
+
+
+MOST_STEPS = 10_000
+"""Largest number of denoising previews of one image that are looked at."""
 
 
 def preview_key(sha256: str | None, step: int) -> str:
@@ -127,13 +132,13 @@ def denoising_previews(
     array: np.ndarray, sha256: str | None, detectors: set[DetectorRef]
 ) -> Pictures:
     """The denoising previews of one image, for detectors; unpacked when needed."""
-    count = int.from_bytes(array[:4].tobytes(), "big")
+    count = min(int.from_bytes(array[:4].tobytes(), "big"), MOST_STEPS)
     steps = {preview_key(sha256, step): step for step in range(count)}
     previews: list[Image] = []
 
     def open_step(key: str) -> Image | Undetected | None:
         previews[:] = previews or unpacked_strip(array)
-        return gate(previews[steps[key]])
+        return gate(previews[steps[key]] if len(previews) > steps[key] else None)
 
     return Pictures({key: ImageNeeds(detectors=detectors) for key in steps}, open_step)
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_t2i.adapters.detectors.screening import screened
-from pytest_t2i.adapters.support.black_or_unreadable import picture_digest, readable
+from pytest_t2i.adapters.support.black_or_unreadable import picture_digest
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels.label import UNSETTLED
-from pytest_t2i.labels.sets import LabelledSet, load_labelled_set
+from pytest_t2i.labels.sets import LabelledSet, load_labelled_set, open_picture
 from pytest_t2i.protocols import LoadOptions
 
 if TYPE_CHECKING:
@@ -75,11 +75,5 @@ def _detection(
 
 
 def _pixels_in(labelled: LabelledSet, file: str) -> bytes:
-    from PIL import Image
-
-    try:
-        with Image.open(labelled.folder / file) as source:
-            picture = readable(source)
-    except Exception:  # noqa: BLE001 - each decoder raises its own
-        picture = None
+    picture = open_picture(labelled.folder / file)
     return file.encode() if picture is None else picture_digest(picture)

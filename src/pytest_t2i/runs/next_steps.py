@@ -82,7 +82,15 @@ def _undetected_of(session: Session, prompts: Sequence[PromptRecord]) -> Reasons
     return reasons
 
 
-def _no_pictures(session: Session, reasons: Reasons) -> Iterator[str]:
+def _unreadable(prompts: Sequence[PromptRecord]) -> list[str]:
+    """List what is said of the images that cannot be read: their files, where these are known."""
+    firsts = (next(iter(i.detections.values()), None) for p in prompts for i in p.images)
+    unreadable = (first for first in firsts if first and first.undetected is Undetected.UNREADABLE)
+    told = (first.detail.removeprefix(f"{Undetected.UNREADABLE}: ") for first in unreadable)
+    return list(dict.fromkeys(filter(None, told)))
+
+
+def _no_pictures(session: Session, reasons: Reasons, files: Sequence[str]) -> Iterator[str]:
     """Yield the advice for refused, black and unreadable images."""
     ready = session.has_ready_pictures
     refused, black, unreadable = (reasons[reason] for reason in NO_PICTURE)
@@ -99,7 +107,8 @@ def _no_pictures(session: Session, reasons: Reasons) -> Iterator[str]:
             "them: switch the filter off, or try --t2i-dtype float32"
         )
     if unreadable:
-        yield f"{_images(unreadable)} cannot be read: replace the files, or delete them"
+        named = f" ({some(files, 1)})" if files else ""
+        yield f"{_images(unreadable)} cannot be read{named}: replace the files, or delete them"
 
 
 def _more_labels(session: Session, hanging: Sequence[Check], reasons: Reasons) -> Iterator[str]:
@@ -245,7 +254,7 @@ def _own(
         advice = f"{unknown}. Take words that it knows (`t2i init` names them), or another model"
         yield Step(10, advice)
     yield from (Step(20, text) for text in out_of_domain(results, reasons, prompts))
-    yield from (Step(30, text) for text in _no_pictures(session, reasons))
+    yield from (Step(30, text) for text in _no_pictures(session, reasons, _unreadable(prompts)))
     yield from _steps_after_failures(results, then)
     hanging = [check for check in inconclusive if check.hangs_on_undetected]
     yield from (Step(50, text) for text in _more_labels(session, hanging, reasons))

@@ -63,3 +63,13 @@ def test_a_file_that_is_no_picture_is_nobody_s(folder):
 def test_a_folder_must_be_named():
     with pytest.raises(ConfigurationError, match=r"people:FOLDER"):
         load(LoadOptions())
+
+
+def test_a_picture_is_known_as_detectors_see_it(folder):
+    """Turned as its camera was; what only another program could decode is never opened."""
+    turned, exif = Image.effect_noise((8, 4), 50).convert("RGB"), Image.Exif()
+    exif[0x0112] = 6
+    turned.save(folder / "two.png", exif=exif)
+    people = load(LoadOptions(source=str(folder)))
+    upright = turned.transpose(Image.Transpose.ROTATE_270)
+    assert people.detect([upright])[0].detail == UNSETTLED_TOLD

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -96,19 +95,3 @@ def gate(image: Image | None) -> Image | Undetected:
     if picture is None:
         return Undetected.UNREADABLE
     return Undetected.BLACK_IMAGE if is_black(picture) else picture
-
-
-def decoded(content: bytes) -> Image | Undetected:
-    """The picture in a file's content, or the reason why it needs no detector.
-
-    >>> decoded(b"no picture").value
-    'unreadable'
-    """
-    from PIL import Image as Images
-
-    try:
-        with Images.open(io.BytesIO(content)) as picture:
-            return gate(picture)
-    # ImportError: once imported, ultralytics requires a package for files that cannot be read.
-    except (OSError, SyntaxError, ValueError, ImportError, Images.DecompressionBombError):
-        return Undetected.UNREADABLE

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "JPEG2000", "AVIF")
-"""Formats that are opened. Pillow knows more, but starts another program for EPS."""
+"""Formats of pictures from outside. Pillow knows more, but starts another program for EPS."""
+STORED = ("PNG",)
+"""Formats of pictures that a store holds."""
 READING = 2
 """Version of the decoding; increase it by one when files are decoded to other pixels."""
 SIXTEEN_BITS = 257
@@ -43,6 +45,17 @@ def picture_in(source: bytes | Path) -> Image | None:
 def picture_of(image: Image) -> Image | None:
     """The same for a picture that a library has opened and perhaps not read yet."""
     return _or_none(lambda: _as_shown(image) if image.format in (None, *FORMATS) else None)
+
+
+def stored_picture(content: bytes) -> Image | None:
+    """The pixels of a PNG that a store holds, as RGB; None where they cannot be decoded.
+
+    >>> stored_picture(b"no picture") is None
+    True
+    """
+    from PIL import Image as Images
+
+    return _or_none(lambda: Images.open(io.BytesIO(content), formats=STORED).convert("RGB"))
 
 
 def _opened(source: bytes | Path) -> Image | None:

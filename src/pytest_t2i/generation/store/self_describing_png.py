@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from pytest_t2i.adapters.support.black_or_unreadable import refusing_cut_files
-from pytest_t2i.adapters.support.picture_files import CHUNK, without_origin
+from pytest_t2i.adapters.support.picture_files import CHUNK, STORED, without_origin
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -53,7 +53,7 @@ def read_origin(content: bytes) -> tuple[PictureOrigin, tuple[int, int]] | None:
     from PIL import Image
 
     try:
-        with refusing_cut_files(), Image.open(io.BytesIO(content), formats=["PNG"]) as image:
+        with refusing_cut_files(), Image.open(io.BytesIO(content), formats=STORED) as image:
             image.load()
             text = cast("PngImageFile", image).text.get(CHUNK, "")
             return msgspec.json.decode(text[:MOST_TEXT], type=PictureOrigin), image.size

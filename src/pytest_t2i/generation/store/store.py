@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import sqlite3
@@ -10,11 +9,13 @@ import weakref
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.adapters.support.picture_files import stored_picture
 from pytest_t2i.data import Box, Detection, FactKind, FoundObject, Mask
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, is_relative, remove_unfinished, stamp, write_whole
@@ -178,10 +179,9 @@ class Store:
         new = {}
         for key, image in pictures.items():
             if key not in stored:
-                try:
-                    new[key] = pixels_of(self.open_image(image))
-                except (OSError, StoreError):  # unreadable or damaged: the detectors tell of it
-                    continue
+                with suppress(StoreError):  # damaged: the detectors tell of it
+                    if (picture := self.open_image(image)) is not None:
+                        new[key] = pixels_of(picture)
         if new:
             with claims.transaction(self._connection):
                 insert(
@@ -191,17 +191,15 @@ class Store:
                 )
         return stored | new
 
-    def open_image(self, stored: StoredImage) -> Image:
-        """Open a picture and verify its checksum."""
-        from PIL import Image
-
+    def open_image(self, stored: StoredImage) -> Image | None:
+        """Open a picture and verify its checksum; None where it cannot be decoded."""
         if stored.file is None:
             raise StoreError(f"image {stored.key}: there is no picture, as the model refused it")
         content = _content(stored.file)
         if checksum(content) != stored.sha256:
             self._drop([stored.key])
             raise StoreError(DAMAGED.format(stored.file))
-        return Image.open(io.BytesIO(content)).convert("RGB")
+        return stored_picture(content)
 
     def revised_prompts(self, keys: Sequence[str]) -> dict[str, str]:
         """Revised prompts that a service reported, by image key."""

@@ -10,8 +10,13 @@ import numpy as np
 import pytest
 from PIL import Image, ImageFile
 
-from pytest_t2i.adapters.support.black_or_unreadable import decoded, gate, refusing_cut_files
-from pytest_t2i.adapters.support.picture_files import PictureMemory, in_batches, picture_in
+from pytest_t2i.adapters.support.black_or_unreadable import gate, refusing_cut_files
+from pytest_t2i.adapters.support.picture_files import (
+    PictureMemory,
+    in_batches,
+    picture_in,
+    stored_picture,
+)
 from pytest_t2i.data import Undetected
 
 EXACT = {"WEBP": {"lossless": True}}
@@ -124,7 +129,7 @@ def test_a_library_that_changed_how_pictures_are_opened_is_no_traceback(monkeypa
 
     monkeypatch.setattr("PIL.Image.open", wants_a_package)
     assert picture_in(b"no picture") is None
-    assert decoded(b"no picture") is Undetected.UNREADABLE
+    assert stored_picture(b"no picture") is None
 
 
 def picture(value):

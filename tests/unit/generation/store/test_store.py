@@ -6,21 +6,24 @@ import multiprocessing
 import os
 import signal
 import sqlite3
+import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.extra import numpy as arrays
-from writing import new, write_many
+from writing import UNDECODABLE, new, write_many
 
 from pytest_t2i.data import Box, Detection, FoundObject, Mask, Undetected
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import explain, write_whole
+from pytest_t2i.files import checksum, explain, write_whole
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.store.index import store_error
 from pytest_t2i.generation.store.store import packed, unpacked
+from pytest_t2i.generation.traces import MOST_STEPS, denoising_previews, unpacked_strip
 
 
 @pytest.fixture
@@ -108,6 +111,28 @@ def test_damage_after_the_look_up_is_noticed_on_opening(store):
     result.file.write_bytes(b"damaged")
     with pytest.raises(StoreError, match="checksum differs"):
         store.open_image(result)
+
+
+def replaced(store, content):
+    """A picture of the store that somebody made with a right checksum."""
+    store.add_images([new("aa1")])
+    stored = store.images(["aa1"])["aa1"]
+    stored.file.write_bytes(content)
+    store._connection.execute("DELETE FROM pixels")
+    return replace(stored, sha256=checksum(content))
+
+
+@pytest.mark.parametrize("content", UNDECODABLE.values(), ids=UNDECODABLE)
+def test_what_cannot_be_decoded_is_no_picture_and_starts_nothing(store, content, monkeypatch):
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a program was started"))
+    stored = replaced(store, content)
+    assert store.open_image(stored) is None
+    assert store.pixels([stored]) == {}
+    strip = np.frombuffer(b"\xff\xff\xff\xff" + content, np.uint8)
+    assert unpacked_strip(strip) == []
+    previews = denoising_previews(strip, "ab", set())
+    assert len(previews.needs) == MOST_STEPS
+    assert previews.open(next(iter(previews.needs))) is Undetected.UNREADABLE
 
 
 def test_a_picture_that_came_out_differently_leaves_no_stale_word(store):

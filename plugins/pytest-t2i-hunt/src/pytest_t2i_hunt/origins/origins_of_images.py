@@ -99,8 +99,12 @@ def seen_images(
     arrays = observations.arrays(prompt, seeds, handle.fingerprint)
     images = observations.images(prompt, seeds)
     pictures = observations.pictures(prompt, seeds)
-    there = [place for place, image in enumerate(images) if image.undetected is None]
-    clear_pictures = [picture for place in there if (picture := pictures[place]) is not None]
+    clear = {
+        place: picture
+        for place, (image, picture) in enumerate(zip(images, pictures, strict=True))
+        if image.undetected is None and picture is not None
+    }
+    there, clear_pictures = list(clear), list(clear.values())
     features = _features([arrays[place] for place in there], clear_pictures, handle.get)
     return SeenImages(
         features, clear_pictures, [images[k].sha256 for k in there], handle.fingerprint
