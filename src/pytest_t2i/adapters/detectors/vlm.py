@@ -74,7 +74,7 @@ EMPTY = (128, 144, 160)
 """Shades of grey of the pictures of a trial."""
 REJECTED = {400, 413, 415, 422}
 """HTTP statuses with which a server rejects one request, and goes on with others."""
-LEFT_OUT = "left out"
+LEFT_OUT = "asked without"
 """Name, beside those of the version, of the fields that the server does not take."""
 PATIENCE = 30.0
 """Seconds to wait for a version that is known from earlier runs."""
@@ -165,12 +165,15 @@ class ChatPanel(Panel, RemoteService[Reply]):
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """Model, address, version, temperature, and the size and form of pictures."""
+        """Model, address, version, what is sent besides, and the size and form of pictures."""
+        left_out = self._chat.left_out
+        without = {LEFT_OUT: ", ".join(sorted(left_out))} if left_out else {}
         return {
             "model": self.model,
             "endpoint": self.address,
-            "version": versions_words(self._versions or {}) or "not told",
-            "temperature": "0",
+            "version": versions_words({**(self._versions or {}), **without}) or "not told",
+            "temperature": "not sent" if "temperature" in left_out else "0",
+            "response_format": "not sent" if "response_format" in left_out else "json_schema",
             "pictures": f"{FORM}, longest side {LONGEST_SIDE}",
         }
 

@@ -106,6 +106,31 @@ def test_a_server_without_schemas_is_asked_without():
         assert not any("response_format" in body for body in about_pictures(server))
 
 
+@pytest.mark.parametrize("words_of_server", ["Unsupported value: '{}' with this model", "no"])
+@pytest.mark.parametrize(
+    "fields", [("temperature",), ("response_format",), ("response_format", "temperature")]
+)
+def test_a_judge_is_named_by_what_was_sent(fields, words_of_server):
+    with judging() as server:
+        whole = judge(server, run=JudgeRun())
+        server.plan.not_taken, server.plan.words = fields, words_of_server
+        run = JudgeRun(memory=whole.panel.run.memory)
+        other, beside = judge(server, run=run), judge(server, "+age+gender", run=run)
+        other.detect(pictures(3))
+        for field, value in (("temperature", "0"), ("response_format", "json_schema")):
+            assert whole.provenance[field] == value
+            expected = "not sent" if field in fields else value
+            assert other.provenance[field] == beside.provenance[field] == expected
+        assert f"asked without {', '.join(fields)}" in other.provenance["version"]
+        assert other.fingerprint != whole.fingerprint
+        asked = about_pictures(server)
+        assert not any(field in body for body in asked for field in fields)
+        # What was kept says so, too, where the server is silent now.
+        server.plan.status = lambda _: 503
+        later = judge(server, run=JudgeRun(memory=run.memory))
+        assert later.fingerprint == other.fingerprint
+
+
 TOO_LONG = "the prompt (length 10127) exceeds the maximum context length of 8192"
 
 
