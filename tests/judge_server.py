@@ -23,6 +23,8 @@ from typing import Any
 
 from PIL import Image
 
+from pytest_t2i.adapters.detectors.vlm import PROBE
+
 GENDERS = ("male", "female")
 
 
@@ -51,7 +53,12 @@ class Plan:
     """Share of pictures with words whose words are obeyed."""
     unsteady: float = 0.0
     """Share of pictures whose second answer is drawn anew."""
-    takes_schema: bool = True
+    rejects: Callable[[Image.Image], tuple[int, str] | None] = lambda _: None
+    """HTTP status and message with which a picture is rejected."""
+    not_taken: Sequence[str] = ()
+    """Fields with which every request is refused."""
+    words: str = "Unknown parameter: '{}'"
+    """The message for such a field."""
     version: Callable[[int], Mapping[str, str]] = lambda _: {"system_fingerprint": "fp-1"}
     """Number of answered requests -> fields of the answer that tell the version."""
     listed: Callable[[int], Mapping[str, str]] = lambda _: {}
@@ -86,12 +93,12 @@ class Handler(BaseHTTPRequestHandler):
         if status != 200:
             self._send(status, json.dumps({"error": {"message": "planted"}}).encode())
             return
-        if "response_format" in body and not plan.takes_schema:
-            words = "Unknown parameter: 'response_format'"
+        if refused := next((name for name in plan.not_taken if name in body), None):
+            words = plan.words.format(refused)
             self._send(400, json.dumps({"error": {"message": words}}).encode())
             return
         content = body["messages"][-1]["content"]
-        if isinstance(content, str):
+        if is_trial(body):
             self._chat("ready", number)
             return
         time.sleep(plan.seconds)
@@ -101,6 +108,9 @@ class Handler(BaseHTTPRequestHandler):
             server.judged[digest] += 1
             times = server.judged[digest]
         image = Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2])))
+        if rejection := plan.rejects(image):
+            self._send(rejection[0], json.dumps({"error": {"message": rejection[1]}}).encode())
+            return
         hostile = plan.hostile[number % len(plan.hostile)] if plan.hostile else b""
         if hostile[:1] == b"\0":
             self._send(200, hostile[1:])
@@ -153,6 +163,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
 
+def is_trial(body: Any) -> bool:
+    """Whether a request is about an empty picture."""
+    return body["messages"][-1]["content"][0]["text"] == PROBE
+
+
 def attributes(system: str) -> dict[str, list[str]]:
     """Attribute -> everything that the rubric allows as its label."""
     found: dict[str, list[str]] = {}
@@ -187,9 +202,7 @@ class Server(ThreadingHTTPServer):
     @property
     def pictures(self) -> int:
         """Requests with a picture."""
-        return sum(
-            not isinstance(body["messages"][-1]["content"], str) for _, body in self.requests
-        )
+        return sum(not is_trial(body) for _, body in self.requests)
 
 
 @contextmanager

@@ -78,6 +78,7 @@ class Handler(BaseHTTPRequestHandler):
             number = len(self.server.asked) - 1
         self.is_first = number % 3 == 0
         self.question = body["messages"][-1]["content"]
+        self.has_schema = "response_format" in body
         faults = self.server.faults
         fault = None if number % 3 == 2 or not faults else faults[number // 3 % len(faults)]
         if fault in BODIES:
@@ -136,10 +137,19 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(None)
 
     def _schema(self, fault: str) -> None:
-        self._send(400, {"error": {"message": "response_format is not known"}})
+        if self.has_schema:
+            self._send(400, {"error": {"message": "response_format is not known"}})
+        else:
+            self._answer(None)
 
     def _schema_422(self, fault: str) -> None:
-        self._send(422, {"detail": "response_format is not known"})
+        if self.has_schema:
+            self._send(422, {"detail": "response_format is not known"})
+        else:
+            self._answer(None)
+
+    def _too_long(self, fault: str) -> None:
+        self._send(400, {"error": {"message": "exceeded the maximum context length"}})
 
     def _denied(self, fault: str) -> None:
         self._send(401, {"error": {"message": f"wrong key {self._key}"}})

@@ -98,7 +98,7 @@ class Reply(NamedTuple):
 
     text: str = ""
     refusal: str = ""
-    """The judge's words where its policy forbids an answer; "" otherwise."""
+    """The judge's words where it rejects the picture, as by its policy; "" otherwise."""
     versions: Mapping[str, str] = {}
     """The version that the answer reports."""
 

@@ -13,8 +13,9 @@ import base64
 import io
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ from pytest_t2i.adapters.detectors.rubrics import (
 from pytest_t2i.adapters.languages.chat import REPORTED, Chat, by_schema
 from pytest_t2i.adapters.models.reported_versions import versions_in, versions_words
 from pytest_t2i.adapters.support.addresses import is_address
-from pytest_t2i.adapters.support.answers import BrokenPictureError, read_answer
+from pytest_t2i.adapters.support.answers import BrokenPictureError, FinalFaultError, read_answer
 from pytest_t2i.adapters.support.hosts import is_local, netloc, plain_address
 from pytest_t2i.adapters.support.paid_requests import Counter, PaidRequests, RemoteService
 from pytest_t2i.adapters.support.parallel_calls import Pace, ParallelCalls
@@ -68,8 +69,14 @@ REMINDER = (
     " Your last answer could not be used: answer with the JSON object alone, and with the labels "
     "exactly as the rubric writes them."
 )
-PROBE = "Answer with the word ready."
-PATIENCE = 5.0
+PROBE = "This is a trial with an empty picture. Judge it by the rubric all the same."
+EMPTY = (128, 144, 160)
+"""Shades of grey of the pictures of a trial."""
+REJECTED = {400, 413, 415, 422}
+"""HTTP statuses with which a server rejects one request, and goes on with others."""
+LEFT_OUT = "asked without"
+"""Name, beside those of the version, of the fields that the server does not take."""
+PATIENCE = 30.0
 """Seconds to wait for a version that is known from earlier runs."""
 
 
@@ -158,12 +165,15 @@ class ChatPanel(Panel, RemoteService[Reply]):
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """Model, address, version, temperature, and the size and form of pictures."""
+        """Model, address, version, what is sent besides, and the size and form of pictures."""
+        left_out = self._chat.left_out
+        without = {LEFT_OUT: ", ".join(sorted(left_out))} if left_out else {}
         return {
             "model": self.model,
             "endpoint": self.address,
-            "version": versions_words(self._versions or {}) or "not told",
-            "temperature": "0",
+            "version": versions_words({**(self._versions or {}), **without}) or "not told",
+            "temperature": "not sent" if "temperature" in left_out else "0",
+            "response_format": "not sent" if "response_format" in left_out else "json_schema",
             "pictures": f"{FORM}, longest side {LONGEST_SIDE}",
         }
 
@@ -201,7 +211,9 @@ class ChatPanel(Panel, RemoteService[Reply]):
         if plain not in run.versions:
             with run.alone() if run.alone is not None else nullcontext():
                 run.versions[plain] = self._learned(plain)
-        self._versions = run.versions[plain]
+        told = dict(run.versions[plain])
+        self._chat.left_out = frozenset(filter(None, told.pop(LEFT_OUT, "").split(", ")))
+        self._versions = told
 
     def _learned(self, plain: str) -> Mapping[str, str]:
         memory, of_run = self.run.memory, FactKind.JUDGE_VERSION.of(plain, self.run.shared_id)
@@ -230,19 +242,30 @@ class ChatPanel(Panel, RemoteService[Reply]):
         return versions
 
     def _told(self, *, patient: bool) -> dict[str, str]:
-        """The version in the list of models, and in the answer to a short question."""
+        """The version in the list of models and in an answer, and what the server does not take.
 
-        def ask(seconds: float) -> Reply:
-            return self._reply([{"role": "user", "content": PROBE}], seconds)
+        Pictures of a trial tell both, so that what is learned of one picture changes no other.
+        """
+        for shade in EMPTY:
+            ask = partial(self._tried, shade, learns=True)
+            if patient:
+                reply = self._requests.send(ask, self._pace)
+            else:
+                outcome = self._requests.once_paid(ask, PATIENCE)
+                if isinstance(outcome, T2IError):
+                    raise outcome
+                reply = outcome
+            if not self._chat.is_in_doubt:
+                break
+        left_out = ", ".join(sorted(self._chat.left_out))
+        return {**self._listed(), **reply.versions, **({LEFT_OUT: left_out} if left_out else {})}
 
-        if patient:
-            reply = self._requests.send(ask, self._pace)
-        else:
-            outcome = self._requests.once_paid(ask, PATIENCE)
-            if isinstance(outcome, T2IError):
-                raise outcome
-            reply = outcome
-        return {**self._listed(), **reply.versions}
+    def _tried(self, shade: int, seconds: float, *, learns: bool) -> Reply:
+        """Ask about an empty picture."""
+        from PIL import Image as Images
+
+        url = _data_url(Images.new("L", (64, 64), shade))
+        return self._reply(self._messages(url, PROBE), seconds, learns=learns)
 
     def _listed(self) -> dict[str, str]:
         answer = self._requests.once(lambda: self._chat.models(PATIENCE), PATIENCE)
@@ -297,19 +320,27 @@ class ChatPanel(Panel, RemoteService[Reply]):
         is_over: Callable[[], bool],
     ) -> tuple[list[Reply], Mapping[str, Detection]]:
         url, replies, readings = _data_url(picture), list[Reply](), list[Mapping[str, Detection]]()
-        response_format = by_schema("judgement", self.question.schema)
         for words in (TASK, TASK + REMINDER):
-            ask = partial(
-                self._reply,
-                self._messages(url, words),
-                response_format=response_format,
-                temperature=0,
-            )
+            ask = partial(self._taken_or_rejected, self._messages(url, words))
             replies.append(self._requests.send(ask, self._pace, is_over))
             readings.append(read(self._without_key(replies[-1])))
             if self.is_complete(readings[-1]):
                 break
         return replies, self.completed(*readings)
+
+    def _taken_or_rejected(self, messages: Sequence[Mapping[str, Any]], seconds: float) -> Reply:
+        """Ask once; a server that still takes an empty picture has rejected this one."""
+        until = time.monotonic() + seconds
+        try:
+            return self._reply(messages, seconds, learns=self._versions is None)
+        except FinalFaultError as error:
+            if error.status not in REJECTED:
+                raise
+            for shade in EMPTY:
+                with suppress(FinalFaultError):
+                    self._tried(shade, until - time.monotonic(), learns=False)
+                    return Reply(refusal=str(error))  # the trial is paid, the rejection is not
+            raise
 
     def _without_key(self, reply: Reply) -> Reply:
         """The reply as it may be kept and shown."""
@@ -327,10 +358,16 @@ class ChatPanel(Panel, RemoteService[Reply]):
         ]
 
     def _reply(
-        self, messages: Sequence[Mapping[str, Any]], seconds: float, **optional: Any
+        self, messages: Sequence[Mapping[str, Any]], seconds: float, *, learns: bool
     ) -> Reply:
         """Ask once; raise the error that an answer holds in the place of a text."""
-        answer = self._chat.ask(messages, seconds, **optional)
+        answer = self._chat.ask(
+            messages,
+            seconds,
+            learns=learns,
+            response_format=by_schema("judgement", self.question.schema),
+            temperature=0,
+        )
         versions = {
             n: line for n, words in answer.versions.items() if (line := bounded_line(words))
         }

@@ -10,6 +10,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from pytest_t2i.adapters.support.answers import (
     fault_in,
 )
 from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.data import digest
 from pytest_t2i.protocols import AnswerLimits
 
 with needs("a language model behind HTTP", "llm"):
@@ -56,31 +58,57 @@ class Chat:
         """Args: the model's name there, the base URL, the key, limits, and who is told."""
         self._model, self._key, self._say = model, key, say
         self._client, self._lock = HttpClient(address, limits), Lock()
-        self._not_taken: set[str] = set()
+        self.left_out: frozenset[str] = frozenset()
+        """Fields that the server does not take."""
+        self._suspects: dict[frozenset[str], set[str]] = {}
 
     def ask(
-        self, messages: Sequence[Mapping[str, Any]], seconds: float, **optional: Any
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        seconds: float,
+        *,
+        learns: bool = True,
+        **optional: Any,
     ) -> ChatAnswer:
         """Ask once. ``optional`` are fields that the server may not take.
 
+        With ``learns`` a refused question is asked without them. They are left out from then on
+        where a second, different question is refused with them and answered without, too.
         Raises the error that an answer holds in the place of a message.
         """
         until = time.monotonic() + seconds
-        sent = {name: value for name, value in optional.items() if name not in self._not_taken}
+        sent = {name: value for name, value in optional.items() if name not in self.left_out}
+        try:
+            return self._once(messages, sent, until)
+        except FinalFaultError as error:
+            for names in _suspects(error, sent) if learns else ():
+                rest = {name: value for name, value in sent.items() if name not in names}
+                with suppress(FinalFaultError):
+                    answer = self._once(messages, rest, until)
+                    self._suspect(names, digest(messages))
+                    return answer
+            raise
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether one question, and no second one yet, was refused for its fields."""
+        return any(not names <= self.left_out for names in self._suspects)
+
+    def _once(
+        self, messages: Sequence[Mapping[str, Any]], sent: Mapping[str, Any], until: float
+    ) -> ChatAnswer:
         body = {"model": self._model, "messages": messages, "stream": False, **sent}
         call = Call("chat/completions", body, headers=self._headers)
-        try:
-            return _read(self._client.answer(call, max(seconds, 0.001)))
-        except FinalFaultError as error:
-            name = _refused_field(str(error), sent)
-            if name is None:
-                raise
-            with self._lock:
-                is_new = name not in self._not_taken
-                self._not_taken.add(name)
-        if is_new:
+        return _read(self._client.answer(call, max(until - time.monotonic(), 0.001)))
+
+    def _suspect(self, names: frozenset[str], question: str) -> None:
+        with self._lock:
+            questions = self._suspects.setdefault(names, set())
+            questions.add(question)
+            new = sorted(names - self.left_out) if len(questions) > 1 else []
+            self.left_out |= frozenset(new)
+        for name in new:
             self._say(f"does not take {name.replace('_', ' ')}, which is left out")
-        return self.ask(messages, until - time.monotonic(), **optional)
 
     def models(self, seconds: float) -> Any:
         """The answer to ``GET /models``."""
@@ -103,13 +131,14 @@ def by_schema(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _refused_field(words: str, sent: Mapping[str, Any]) -> str | None:
-    """A field that the server does not take; None where the error is another one."""
-    if not words.startswith((f"HTTP {BAD_REQUEST}", f"HTTP {UNPROCESSABLE}")):
-        return None
-    named = (name for name in sent if re.search(rf"\b{name}\b|\b{name.partition('_')[0]}\b", words))
-    # Some servers do not say which field it is; schemas are the one that most of them lack.
-    return next(named, next(iter(sent), None))
+def _suspects(error: FinalFaultError, sent: Mapping[str, Any]) -> list[frozenset[str]]:
+    """The fields, in turn, without which a refused question is asked again."""
+    if not sent or error.status not in {BAD_REQUEST, UNPROCESSABLE}:
+        return []
+    words = str(error)
+    named = [n for n in sent if re.search(rf"\b{n}\b|\b{n.partition('_')[0]}\b", words)]
+    # Some servers do not say which field it is.
+    return list(dict.fromkeys([*(frozenset({n}) for n in named or sent), frozenset(sent)]))
 
 
 def _read(answer: Any) -> ChatAnswer:

@@ -448,6 +448,8 @@ class FinalFaultError(GenerationError):
     """A permanent failure; the request was not charged."""
 
     is_free, kind = True, "final"
+    status: int | None = None
+    """HTTP status, of the answer or in its body; None for an error without."""
 
 
 class RedirectedError(FinalFaultError):
@@ -513,7 +515,9 @@ def _fault(status: int, answer: Answer, retry_after: str | None = None) -> T2IEr
         kind = KIND_OF_STATUS.get(status, "server error")
         after = _seconds(retry_after)
         return PassingFaultError(message, after, is_free=is_free, is_busy=is_busy, kind=kind)
-    return FinalFaultError(message)
+    error = FinalFaultError(message)
+    error.status = status
+    return error
 
 
 def fault_in(content: str | bytes) -> T2IError | None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from judge_server import Plan, judging, picture
+from judge_server import Plan, is_trial, judging, picture
 
 from pytest_t2i.adapters.detectors import vlm
 from pytest_t2i.adapters.detectors.judging import JudgeRun
@@ -99,10 +99,87 @@ def test_equal_pictures_are_judged_once():
 
 
 def test_a_server_without_schemas_is_asked_without():
-    with judging(Plan(takes_schema=False)) as server:
+    with judging(Plan(not_taken=("response_format",))) as server:
         run = JudgeRun()
         assert words(judge(server, run=run).detect(pictures(3))) == ["male", "female", "male"]
         assert any("response format" in note for note in run.notes)
+        assert not any("response_format" in body for body in about_pictures(server))
+
+
+@pytest.mark.parametrize("words_of_server", ["Unsupported value: '{}' with this model", "no"])
+@pytest.mark.parametrize(
+    "fields", [("temperature",), ("response_format",), ("response_format", "temperature")]
+)
+def test_a_judge_is_named_by_what_was_sent(fields, words_of_server):
+    with judging() as server:
+        whole = judge(server, run=JudgeRun())
+        server.plan.not_taken, server.plan.words = fields, words_of_server
+        run = JudgeRun(memory=whole.panel.run.memory)
+        other, beside = judge(server, run=run), judge(server, "+age+gender", run=run)
+        other.detect(pictures(3))
+        for field, value in (("temperature", "0"), ("response_format", "json_schema")):
+            assert whole.provenance[field] == value
+            expected = "not sent" if field in fields else value
+            assert other.provenance[field] == beside.provenance[field] == expected
+        assert f"asked without {', '.join(fields)}" in other.provenance["version"]
+        assert other.fingerprint != whole.fingerprint
+        asked = about_pictures(server)
+        assert not any(field in body for body in asked for field in fields)
+        # What was kept says so, too, where the server is silent now.
+        server.plan.status = lambda _: 503
+        later = judge(server, run=JudgeRun(memory=run.memory))
+        assert later.fingerprint == other.fingerprint
+
+
+TOO_LONG = "the prompt (length 10127) exceeds the maximum context length of 8192"
+
+
+@pytest.mark.parametrize("status", [400, 413, 415, 422])
+@pytest.mark.parametrize("joined", [True, False])
+def test_a_rejected_picture_changes_nothing_for_the_others(status, joined):
+    def rejects(image):
+        return (status, TOO_LONG) if image.getpixel((1, 1))[0] in {3, 4, 11} else None
+
+    with judging(Plan(rejects=rejects)) as server:
+        run = JudgeRun()
+        detections = judge(server, run=run if joined else None).detect(pictures(20))
+        rejected = [detections[place] for place in (3, 4, 11)]
+        assert {d.undetected for d in rejected} == {Undetected.JUDGE_REFUSED}
+        assert all(f"HTTP {status}: {TOO_LONG}" in d.detail for d in rejected)
+        assert sum(d.label is not None for d in detections) == 17
+        fields = {"temperature", "response_format"}
+        taken = [body for body in about_pictures(server) if fields <= body.keys()]
+        assert len(taken) >= 20
+        assert run.notes == []
+        if joined:
+            assert len(taken) == len(about_pictures(server))
+
+
+def test_a_rejected_picture_costs_nothing(tmp_path):
+    def rejects(image):
+        return (400, TOO_LONG) if image.getpixel((1, 1))[0] == 3 else None
+
+    with judging(Plan(rejects=rejects)) as server:
+        run = JudgeRun(spending=spending(tmp_path, "100 USD"))
+        judge(server, run=run).detect(pictures(5))
+        # What is paid in its place is the trial that shows that an empty picture is taken.
+        assert run.spending.count.judged == len(server.requests) - 1
+
+
+def test_a_server_that_takes_nothing_any_more_ends_the_run():
+    broke = "Your credit balance is too low"
+    with judging() as server:
+        run = JudgeRun()
+        detector = judge(server, run=run)
+        detector.detect(pictures(3))
+        server.plan.status = lambda _: 400
+        server.plan.rejects = lambda _: (400, broke)
+        with pytest.raises(T2IError, match="HTTP 400"):
+            detector.detect(pictures(3, start=100))
+
+
+def about_pictures(server):
+    return [body for _, body in server.requests if not is_trial(body)]
 
 
 @pytest.mark.parametrize(

@@ -73,15 +73,24 @@ def test_a_slow_answer_is_asked_for_again(endpoint):
     assert len(server.asked) == 2
 
 
-@pytest.mark.parametrize(("fault", "status"), [("schema", 400), ("schema_422", 422)])
-def test_a_server_that_knows_no_schema(endpoint, fault, status):
-    with serving(fault, "no_fault") as server:
+@pytest.mark.parametrize("fault", ["schema", "schema_422"])
+def test_a_server_that_knows_no_schema(endpoint, fault):
+    with serving(fault) as server:
         language = endpoint(server)
-        # The second of three is refused by schema, too, but asked without.
-        with pytest.raises(LanguageError, match=f"HTTP {status}"):
-            language.answer("who?", SCHEMA)
-        assert language.answer("who?", SCHEMA)
+        for question in ("who?", "what?", "when?", "where?"):  # the second is the third request
+            assert language.answer(question, SCHEMA)
+    assert "response_format" in server.asked[2][1]
     assert "response_format" not in server.asked[-1][1]
+
+
+def test_one_question_that_is_too_long_costs_the_others_no_schema(endpoint):
+    with serving("too_long", "no_fault") as server:
+        language = endpoint(server)
+        # Refused with and without the schema: the schema is not the reason.
+        with pytest.raises(LanguageError, match="HTTP 400: exceeded"):
+            language.answer("who?" * 999, SCHEMA)
+        assert language.answer("who?", SCHEMA)
+    assert "response_format" in server.asked[-1][1]
 
 
 @pytest.mark.parametrize(
