@@ -12,8 +12,8 @@ import json
 import math
 import os
 import re
+import secrets
 import stat
-import tempfile
 import threading
 import time
 import tomllib
@@ -66,28 +66,26 @@ def write_whole(path: Path, content: bytes) -> None:
     'all of it'
     """
     try:
-        handle, temporary = _temporary_beside(path)
+        temporary = temporary_beside(path)
         try:
-            with os.fdopen(handle, "wb") as file:
+            with temporary.open("xb") as file:
                 file.write(content)
-            # mkstemp makes files that only their owner may read.
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
+            temporary.replace(path)
         except BaseException:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise StoreError(explain(path, error)) from error
 
 
-def _temporary_beside(path: Path) -> tuple[int, str]:
-    """Create a temporary file in the folder of ``path``, and the folder; return (handle, name)."""
-    prefix = f".{path.name}."
-    try:
-        return tempfile.mkstemp(dir=path.parent, prefix=prefix)
-    except FileNotFoundError:
+def temporary_beside(path: Path) -> Path:
+    """Return a new name in the folder of ``path``, and create the folder where it is absent.
+
+    A file that ``open`` creates follows the umask, unlike those of ``tempfile``.
+    """
+    if not path.parent.is_dir():
         path.parent.mkdir(parents=True, exist_ok=True)
-        return tempfile.mkstemp(dir=path.parent, prefix=prefix)
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}")
 
 
 MOST_NAME, MOST_PATH = 255, 4096
@@ -129,7 +127,7 @@ def file_name(text: str) -> str:
 
 
 TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
-"""Pattern of the names that ``_temporary_beside`` creates."""
+"""Pattern of the names that ``temporary_beside`` gives."""
 UNFINISHED_AGE = 60.0
 """Age in seconds from which a temporary file counts as abandoned."""
 
@@ -152,10 +150,19 @@ def explain(path: Path, error: OSError) -> str:
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return (
-            f"{path}: no permission to write. Choose another folder with --t2i-store or "
-            "--t2i-report."
+            f"{path}: no permission to write{owned(path)}. Choose another folder with "
+            "--t2i-store or --t2i-report."
         )
     return f"{path}: cannot be written: {error.strerror or error}."
+
+
+def owned(path: Path) -> str:
+    """Return whose file this is, or else the folder that lacks it, for messages; "" if unknown."""
+    try:
+        there = next(each for each in (path, *path.parents) if each.exists())
+        return f" ({there} belongs to {there.owner()})"
+    except (OSError, KeyError, StopIteration, NotImplementedError):
+        return ""
 
 
 def checksum(content: bytes) -> str:
