@@ -12,12 +12,13 @@ import json
 import math
 import os
 import re
+import secrets
 import stat
-import tempfile
 import threading
 import time
 import tomllib
 import unicodedata
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -41,10 +42,14 @@ from pytest_t2i.errors import (
 )
 
 Kind = TypeVar("Kind")
-MOST_BYTES = 1 << 30
+MOST_BYTES = 1 << 28
 """Largest size of a file that is read."""
+MOST_TOML = 1 << 22
+"""Largest size of a TOML file: people write it, and it is parsed slowly."""
 MOST_DEPTH = 64
 """Largest depth of nested tables and lists; our own files have ten levels."""
+MOST_TEXT = 1 << 17
+"""Largest number of characters of a text in a file, such as a cell, and of a prompt."""
 FORMULA = re.compile(r"'[=+@\-]")
 MOST_BITS = 64
 """Largest number of bits of a whole number: a store's index and seeds allow no more."""
@@ -61,28 +66,26 @@ def write_whole(path: Path, content: bytes) -> None:
     'all of it'
     """
     try:
-        handle, temporary = _temporary_beside(path)
+        temporary = temporary_beside(path)
         try:
-            with os.fdopen(handle, "wb") as file:
+            with temporary.open("xb") as file:
                 file.write(content)
-            # mkstemp makes files that only their owner may read.
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
+            temporary.replace(path)
         except BaseException:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise StoreError(explain(path, error)) from error
 
 
-def _temporary_beside(path: Path) -> tuple[int, str]:
-    """Create a temporary file in the folder of ``path``, and the folder; return (handle, name)."""
-    prefix = f".{path.name}."
-    try:
-        return tempfile.mkstemp(dir=path.parent, prefix=prefix)
-    except FileNotFoundError:
+def temporary_beside(path: Path) -> Path:
+    """Return a new name in the folder of ``path``, and create the folder where it is absent.
+
+    A file that ``open`` creates follows the umask, unlike those of ``tempfile``.
+    """
+    if not path.parent.is_dir():
         path.parent.mkdir(parents=True, exist_ok=True)
-        return tempfile.mkstemp(dir=path.parent, prefix=prefix)
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}")
 
 
 MOST_NAME, MOST_PATH = 255, 4096
@@ -124,7 +127,7 @@ def file_name(text: str) -> str:
 
 
 TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
-"""Pattern of the names that ``_temporary_beside`` creates."""
+"""Pattern of the names that ``temporary_beside`` gives."""
 UNFINISHED_AGE = 60.0
 """Age in seconds from which a temporary file counts as abandoned."""
 
@@ -147,10 +150,19 @@ def explain(path: Path, error: OSError) -> str:
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return (
-            f"{path}: no permission to write. Choose another folder with --t2i-store or "
-            "--t2i-report."
+            f"{path}: no permission to write{owned(path)}. Choose another folder with "
+            "--t2i-store or --t2i-report."
         )
     return f"{path}: cannot be written: {error.strerror or error}."
+
+
+def owned(path: Path) -> str:
+    """Return whose file this is, or else the folder that lacks it, for messages; "" if unknown."""
+    try:
+        there = next(each for each in (path, *path.parents) if each.exists())
+        return f" ({there} belongs to {there.owner()})"
+    except (OSError, KeyError, StopIteration, NotImplementedError):
+        return ""
 
 
 def checksum(content: bytes) -> str:
@@ -290,14 +302,17 @@ def _spelling(name: str) -> str:
     return "/".join(part for part in plain.split("/") if part not in {"", "."})
 
 
-def read_bytes(path: Path, *, kind: str = "file", remedy: str = "Check the path.") -> bytes:
-    """Read a regular file of at most MOST_BYTES; raise FileFormatError for anything else."""
+def read_bytes(
+    path: Path, *, kind: str = "file", remedy: str = "Check the path.", most: int | None = None
+) -> bytes:
+    """Read a regular file of at most ``most`` bytes; raise FileFormatError for anything else."""
+    most = MOST_BYTES if most is None else most
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise FileFormatError(path, f"expected a {kind}, this is not a regular file.")
-        if status.st_size > MOST_BYTES:
-            raise FileFormatError(path, f"expected a {kind} of at most {MOST_BYTES >> 20} MiB.")
+        if status.st_size > most:
+            raise FileFormatError(path, f"expected a {kind} of at most {most >> 20} MiB.")
         return path.read_bytes()
     except FileNotFoundError:
         raise FileFormatError(path, f"no such {kind}.", remedy=remedy) from None
@@ -305,14 +320,39 @@ def read_bytes(path: Path, *, kind: str = "file", remedy: str = "Check the path.
         raise FileFormatError(path, f"cannot be read: {error}.") from None
 
 
-def read_text(path: Path, *, kind: str = "file", remedy: str = "Check the path.") -> str:
-    """Read a regular UTF-8 file of at most MOST_BYTES; raise FileFormatError for anything else."""
-    content = read_bytes(path, kind=kind, remedy=remedy)
+def read_text(
+    path: Path, *, kind: str = "file", remedy: str = "Check the path.", most: int | None = None
+) -> str:
+    """Read a regular UTF-8 file as ``read_bytes`` does."""
+    content = read_bytes(path, kind=kind, remedy=remedy, most=most)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileFormatError(path, f"cannot be read: {error}.") from None
     return _lines(text)
+
+
+def inflated(content: bytes, most: int = MOST_BYTES) -> bytes:
+    """Unpack zlib's data, from which a few bytes can give any number; else raise ValueError.
+
+    >>> inflated(zlib.compress(b"all of it"))
+    b'all of it'
+    """
+    inflater = zlib.decompressobj()
+    try:
+        plain = inflater.decompress(content, most)
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
+    if not inflater.eof:
+        raise ValueError(f"expected at most {most >> 20} MiB")
+    return plain
+
+
+def check_length(path: Path, text: str, where: str = "") -> None:
+    """Raise FileFormatError for a text of more than MOST_TEXT characters."""
+    if len(text) > MOST_TEXT:
+        problem = f"expected a text of at most {MOST_TEXT} characters, got {len(text)}."
+        raise FileFormatError(path, problem, where=where)
 
 
 def _lines(text: str) -> str:
@@ -329,13 +369,32 @@ def read_toml(path: Path | str) -> dict[str, Any]:
     pytest_t2i.errors.FileFormatError: absent.toml: no such file. Check the path.
     """
     path = Path(path)
-    content = read_text(path)
+    content = read_text(path, most=MOST_TOML)
+    _check_keys(path, content)
     try:
         plain = tomllib.loads(content)
     except (RecursionError, ValueError) as error:
         raise FileFormatError(path, f"is not valid TOML: {_reason(error)}.") from None
     _check_plain(path, plain)
     return plain
+
+
+TOML_TEXTS = re.compile(
+    r'''(?sx) """(?:[^\\]|\\.)*? (?:"{3,5} | \Z) | \'{3} .*? (?:\'{3,5} | \Z)'''
+    r"""| "(?:[^"\\\n] | \\.)*+ "? | \'[^\'\n]*+ \'? | \#[^\n]*+"""
+)
+"""Texts and remarks in a TOML file, also those that have no end."""
+LONG_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{MOST_DEPTH}}}")
+"""A key of too many parts in a TOML file without its texts."""
+
+
+def _check_keys(path: Path, content: str) -> None:
+    """Refuse keys of many parts: the time of the parser grows with the square of their number."""
+    bare = TOML_TEXTS.sub(lambda text: "x" + "\n" * text[0].count("\n"), content)
+    if found := LONG_KEY.search(bare):
+        line = bare.count("\n", 0, found.start()) + 1
+        problem = f"expected keys of at most {MOST_DEPTH} parts."
+        raise FileFormatError(path, problem, where=f"line {line}")
 
 
 def read_json(path: Path, schema: str, *, kind: str, remedy: str = "") -> dict[str, Any]:
@@ -405,8 +464,10 @@ DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bar
 """Separators of cells that spreadsheets write, and their names."""
 SEPARATOR_LINE = re.compile(r"sep=([,;|\t])\s*")
 """First line with which a spreadsheet says its separator."""
-CLOSED = re.compile(r'("(?:[^"]|"")*")[ \t]+(?=[,;|\t\r\n]|$)')
-"""A quoted cell with blanks between its last quote and the separator."""
+MOST_LISTED = 50
+"""Largest number of columns that a message lists."""
+CLOSED = re.compile(r'("(?:[^"]|"")*+"?)(?:[ \t]++(?=[,;|\t\r\n]|$))?')
+"""A quoted cell, and blanks between its last quote and the separator."""
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig", ""),
     (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),
@@ -538,10 +599,10 @@ class _Headers:
 
     def check(self, columns: Sequence[str], where: str = "line 1") -> None:
         """Raise FileFormatError unless the needed columns are there, each once."""
-        listed = ", ".join(columns) or "none"
+        listed = some(columns, MOST_LISTED) or "none"
         for name in self.needed:
             if name not in columns:
-                close = nearest(name, columns)
+                close = nearest(name, columns[:MOST_LISTED])
                 meant = f" Is it {close!r}?" if close else ""
                 problem = f"no column {name!r}; there are: {listed}.{meant}"
                 raise FileFormatError(self.path, problem, where=where, remedy=self.remedy)
@@ -763,7 +824,7 @@ def convert(
 
 
 def _check_plain(path: Path, plain: Any, *, is_finite: bool = False) -> None:
-    """Refuse values that would fail only later: huge integers, infinite numbers, deep nesting.
+    """Refuse values that would fail only later: huge integers and texts, infinite numbers, depth.
 
     JSON has no infinity, but Python reads 1e999 as infinity. TOML has infinity, which the callers
     of ``read_toml`` check.
@@ -774,6 +835,10 @@ def _check_plain(path: Path, plain: Any, *, is_finite: bool = False) -> None:
             raise FileFormatError(path, f"holds a whole number of more than {MOST_BITS} bits.")
         if is_finite and any(type(v) is float and not math.isfinite(v) for v in level):
             raise FileFormatError(path, "holds a number that is not finite.")
+        for value in level:
+            for text in value if isinstance(value, dict) else (value,):
+                if isinstance(text, str):
+                    check_length(path, text)
         within = (
             value.values() if isinstance(value, dict) else value
             for value in level

@@ -126,6 +126,86 @@ def test_files_that_are_none(tmp_path, monkeypatch):
         read_text(tmp_path / "bytes")
 
 
+PARTS = ".".join(["a"] * 100_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (f"{PARTS} = 1", 1),
+        (f"[{PARTS}]", 1),
+        (f"x = 1\n[[ {PARTS.replace('.', ' . ')} ]]", 2),
+        (f"x = {{ {PARTS} = 1 }}", 1),
+        (PARTS.replace("a", '"a"') + " = 1", 1),
+        (PARTS.replace("a", "'a'") + " = 1", 1),
+        (f'x = """\\""" # "a\n"""\n{PARTS} = 1', 3),
+        (f"x = '''a\\''''\n{PARTS} = 1", 2),
+        (f'x = """a""""\n{PARTS} = 1', 2),
+        (f'x = "a # b"\n{PARTS} = 1', 2),
+        (f"{PARTS}", 1),
+    ],
+)
+def test_a_key_of_many_parts_is_refused_at_once(tmp_path, text, line):
+    """The time of tomllib grows with their square: minutes here."""
+    (tmp_path / "a.toml").write_text(text)
+    with pytest.raises(FileFormatError, match=f"line {line}: expected keys of at most 64 parts"):
+        read_toml(tmp_path / "a.toml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'a = "{PARTS[:999]}"',
+        f"a = '{PARTS[:999]}'",
+        f'a = """\n{PARTS[:999]}"""',
+        f"a = 1 # {PARTS[:999]}",
+        f"{PARTS[:101]} = 1",
+    ],
+)
+def test_a_text_with_many_dots_is_no_key(tmp_path, text):
+    (tmp_path / "a.toml").write_text(text)
+    assert read_toml(tmp_path / "a.toml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"' * 4_000_000, '"a' * 2_000_000, "'" * 4_000_000, "a" * 4_000_000, "a " * 2_000_000,
+     '"\\' * 2_000_000, '"""' + '\\"' * 1_000_000, "[" * 4_000_000, "a." * 60 + "b " * 1_000_000],
+)  # fmt: skip
+def test_what_no_toml_is_is_refused_in_seconds(tmp_path, text):
+    (tmp_path / "a.toml").write_text(text)
+    with pytest.raises(FileFormatError, match=r"TOML|parts"):
+        read_toml(tmp_path / "a.toml")
+
+
+LONG = "x" * (files.MOST_TEXT + 1)
+
+
+@pytest.mark.parametrize("text", [f'["{LONG}"]', f'{{"a": ["{LONG}"]}}', f'{{"{LONG}": 1}}'])
+def test_a_text_without_an_end_is_refused(tmp_path, text):
+    with pytest.raises(FileFormatError, match="a text of at most 131072 characters, got 131073"):
+        parse_json(tmp_path / "a.json", text)
+    assert parse_json(tmp_path / "a.json", text.replace(LONG, LONG[1:]))
+
+
+def test_a_large_toml_file_is_refused_before_it_is_parsed(tmp_path):
+    (tmp_path / "a.toml").write_text("#" * (files.MOST_TOML + 1))
+    with pytest.raises(FileFormatError, match="at most 4 MiB"):
+        read_toml(tmp_path / "a.toml")
+
+
+@pytest.mark.parametrize("cell", ['"' * 400_001, '"a" ' * 100_000, '"a"' * 200_000 + " ;"])
+def test_a_table_of_quotes_is_refused_in_seconds(tmp_path, cell):
+    with pytest.raises(FileFormatError, match="line 2"):
+        rows(tmp_path, f"a,b\n{cell},1\n", "a")
+
+
+def test_a_message_about_columns_is_short(tmp_path):
+    with pytest.raises(FileFormatError, match=r"there are: b0, .* and \d+ more\.") as refused:
+        rows(tmp_path, ",".join(f"b{k}" for k in range(200_000)) + "\n", "a")
+    assert len(str(refused.value)) < 1000
+
+
 def rows(tmp_path, text, *needed):
     (tmp_path / "a.csv").write_text(text)
     return list(read_csv(tmp_path / "a.csv", needed, remedy="See docs."))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import hashlib
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from typing import IO, Any
 from pytest_t2i.adapters.support.digests import cache_file
 from pytest_t2i.adapters.support.loading import load_failure, needs
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, StoreError
-from pytest_t2i.files import explain, read_toml
+from pytest_t2i.files import explain, read_toml, temporary_beside
 
 MEGABYTE = 1e6
 
@@ -149,7 +148,6 @@ def _from_url(weights: PublishedWeights, path: Path, progress: Told) -> None:
                     "file by hand."
                 )
             file.flush()
-            Path(file.name).chmod(0o644)
             Path(file.name).replace(path)
     except OSError as error:
         raise StoreError(explain(path, error)) from error
@@ -158,10 +156,7 @@ def _from_url(weights: PublishedWeights, path: Path, progress: Told) -> None:
 @contextmanager
 def _beside(path: Path) -> Iterator[IO[bytes]]:
     """A temporary file in the same folder, which is removed at the end unless it was renamed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(
-        dir=path.parent, prefix=f".{path.name}.", delete=False
-    ) as file:
+    with temporary_beside(path).open("xb") as file:
         try:
             yield file
         finally:

@@ -15,6 +15,8 @@ from pytest_t2i.data import (
     Request,
     Variation,
 )
+from pytest_t2i.errors import ConfigurationError, shown
+from pytest_t2i.files import MOST_TEXT
 from pytest_t2i.generation.run_mitigation import Mitigating, varied
 
 FEATURES = "features"
@@ -106,7 +108,13 @@ class RequestSettings:
         """The request for a prompt and seed, with these settings or the variation's."""
         variation = varied(self.mitigating, prompt, variation)
         settings = (variation and variation.settings) or self.generation
-        return Request(prompt.text_of(seed), seed, settings, variation=variation)
+        text = prompt.text_of(seed)
+        if len(text) > MOST_TEXT:
+            raise ConfigurationError(
+                f"expected a prompt of at most {MOST_TEXT} characters, got {len(text)}: "
+                f"{shown(text)}"
+            )
+        return Request(text, seed, settings, variation=variation)
 
 
 @dataclass(slots=True)

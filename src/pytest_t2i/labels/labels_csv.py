@@ -16,6 +16,7 @@ from pytest_t2i.adapters.models.manifest import listed_in
 from pytest_t2i.errors import ConfigurationError, FileFormatError, StoreError
 from pytest_t2i.files import (
     CsvRow,
+    check_length,
     exact_cell,
     explain,
     literal,
@@ -96,9 +97,10 @@ def _read_log(folder: Path) -> Iterator[Word]:
     lines = read_text(path).split("\n")
     for number, line in enumerate(lines, 1):
         if line:
+            check_length(path, line, f"line {number}")
             try:
                 yield msgspec.json.decode(line, type=Word).with_texts(of_cell)
-            except msgspec.MsgspecError as error:
+            except (msgspec.MsgspecError, RecursionError) as error:
                 if number < len(lines) and not _is_part(line):
                     raise FileFormatError(path, f"{error}.", where=f"line {number}") from None
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_t2i.data import Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError, FileFormatError
-from pytest_t2i.files import parse_json, read_text, read_toml, stamp
+from pytest_t2i.files import check_length, parse_json, read_text, read_toml, stamp
 from pytest_t2i.prompts.grammar import swap_person
 
 NO_PLURAL = frozenset(
@@ -216,6 +216,8 @@ def _captions(path: Path, text: str) -> tuple[str, list[str]]:
         name, captions = _of_json(path, parse_json(path, text))
     else:
         name, captions = _of_lines(path, [line for line in text.splitlines() if line.strip()])
+    for caption in captions:
+        check_length(path, caption)
     return name, [" ".join(caption.split()) for caption in captions if caption.strip()]
 
 

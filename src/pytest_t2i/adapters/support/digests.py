@@ -6,12 +6,12 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
 from pytest_t2i.data import digest
+from pytest_t2i.files import temporary_beside
 
 WEIGHTS_AND_CONFIGS = {".safetensors", ".json", ".txt", ".model", ".py"}
 WORTH_REMEMBERING = 64 * 2**20
@@ -78,9 +78,6 @@ def _remember(digests: Mapping[str, str]) -> None:
     # A cache that cannot be written only costs time at the next run.
     with contextlib.suppress(OSError):
         target = cache_file()
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", dir=target.parent, delete=False, encoding="utf-8"
-        ) as file:
+        with temporary_beside(target).open("x", encoding="utf-8") as file:
             json.dump(digests, file)
         Path(file.name).replace(target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -9,7 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.data import FactKind, Generated, Request, Undetected
-from pytest_t2i.generation.store.index import check_store_has_index, connect
+from pytest_t2i.generation.store.index import (
+    NAME,
+    check_store_has_index,
+    connect_reading,
+    store_error,
+)
 from pytest_t2i.generation.store.locks import living_owner
 from pytest_t2i.generation.store.repair import check_is_store
 from pytest_t2i.generation.store.rows import is_sealed
@@ -104,10 +110,14 @@ def contents(folder: Path) -> Contents:
     """Count the rows of the index; no picture is read."""
     check_is_store(folder)
     check_store_has_index(folder)
-    with closing(connect(folder)) as index:
-        models = tuple(_model_contents(index, row) for row in index.execute(BY_MODEL))
-        detections = {row["by"][:SHORT]: row["count"] for row in index.execute(BY_DETECTOR)}
-        arrays = {row["by"]: row["count"] for row in index.execute(BY_ARRAY)}
+    try:
+        with closing(connect_reading(folder)) as index:
+            index.row_factory = sqlite3.Row
+            models = tuple(_model_contents(index, row) for row in index.execute(BY_MODEL))
+            detections = {row["by"][:SHORT]: row["count"] for row in index.execute(BY_DETECTOR)}
+            arrays = {row["by"]: row["count"] for row in index.execute(BY_ARRAY)}
+    except sqlite3.DatabaseError as error:
+        raise store_error(folder / NAME, error) from error
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return Contents(models, detections, arrays, size, living_owner(folder))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 from collections.abc import Callable
 from functools import partial
@@ -130,6 +132,7 @@ def connect(folder: Path) -> Index:
     """Open the index, or create it. Writers of several processes wait for one another."""
     file = folder / NAME
     try:
+        _check_is_writable(file)
         (folder / "locks").mkdir(parents=True, exist_ok=True)
         # SQLite does not wait for its turn while a new file becomes a WAL database.
         with FileLock(folder / "locks" / "opening", timeout=PATIENCE):
@@ -145,6 +148,40 @@ def connect(folder: Path) -> Index:
         raise unwritable(file, error) from error
 
 
+JOURNAL = ("-wal", "-shm")
+"""Endings of the files that SQLite keeps beside an index that is open."""
+
+
+def _check_is_writable(file: Path) -> None:
+    """Raise PermissionError where SQLite would open the index for reading only.
+
+    It would leave a journal of this user, and nobody else could write the index from then on.
+    """
+    for path in (file, *(Path(f"{file}{ending}") for ending in JOURNAL)):
+        if path.exists() and not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+def connect_reading(folder: Path) -> sqlite3.Connection:
+    """Open the index for reading only, also on a read-only medium, and leave nothing there."""
+    file = folder / NAME
+    if not file.is_file():
+        raise sqlite3.OperationalError(f"no index {file}")
+    # SQLite would create a journal that is missing, which locks others out of the index.
+    there = [Path(f"{file}{ending}").exists() for ending in JOURNAL]
+    is_open = all(there) or (any(there) and os.access(file, os.W_OK))
+    for how in ("mode=ro", "immutable=1") if is_open else ("immutable=1",):
+        index = sqlite3.connect(f"{file.absolute().as_uri()}?{how}", uri=True)
+        index.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
+        try:
+            index.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            index.close()
+            continue
+        return index
+    raise sqlite3.OperationalError(f"{file} cannot be read")
+
+
 def check_store_has_index(folder: Path) -> None:
     """Raise StoreError for a store that has pictures but no index."""
     if not (folder / NAME).exists() and next((folder / "images").glob("*/*.png"), None):
@@ -156,6 +193,9 @@ def check_store_has_index(folder: Path) -> None:
 
 
 def _open(file: Path) -> Index:
+    # SQLite's own files would be 0644 whatever the umask is; its journal takes the index's mode.
+    if not file.exists():
+        file.touch()
     index = sqlite3.connect(file, timeout=PATIENCE, isolation_level=None, factory=Index)
     index.file = file
     # A text with a damaged byte is read all the same: the checksum of its row shows the damage.

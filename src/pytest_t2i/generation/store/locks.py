@@ -20,7 +20,7 @@ from typing import NamedTuple
 from filelock import FileLock, Timeout
 
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import write_whole
+from pytest_t2i.files import owned, write_whole
 from pytest_t2i.generation.store.places import Machine
 
 LOCKS = "locks"
@@ -100,9 +100,10 @@ class Owner:
 
 def unwritable(place: Path, error: OSError) -> StoreError:
     """The error of a store that cannot be written."""
+    file = Path(error.filename or place)
     return StoreError(
-        f"{place}: the store cannot be opened for writing: {error}. Correct the permissions, or "
-        "choose another folder with --t2i-store."
+        f"{place}: the store cannot be opened for writing: {error}{owned(file)}. Correct the "
+        "permissions, or choose another folder with --t2i-store."
     )
 
 
@@ -168,7 +169,7 @@ def is_locked(file: Path) -> bool:
     try:
         with FileLock(file, timeout=0):
             _remove(file)
-    except Timeout:
+    except (Timeout, PermissionError):  # it is locked, or another user's
         process = _described(file)
         if process is None or not _is_dead(process):
             return True

@@ -14,7 +14,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import explain, is_relative, write_whole
+from pytest_t2i.files import explain, inflated, is_relative, write_whole
 from pytest_t2i.generation.store import claims, shards, thumbnails
 from pytest_t2i.generation.store.index import check_store_has_index, connect
 from pytest_t2i.generation.store.locks import LOCKS, maintenance
@@ -129,8 +129,8 @@ def _number(note: Path) -> int:
 
 def _read(note: Path) -> list[str]:
     try:
-        return zlib.decompress(note.read_bytes()).decode().split("\n")
-    except (OSError, zlib.error, UnicodeDecodeError) as error:
+        return inflated(note.read_bytes()).decode().split("\n")
+    except (OSError, ValueError) as error:
         raise StoreError(
             f"{note}: cannot be read ({error}), so that no image is known to be unused. "
             "Remove the file: images that only that run needed are then removed, too"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.generation.store.index import NAME
+from pytest_t2i.generation.store.index import connect_reading
 
 AT_ONCE = 500
 """Number of keys in one query."""
@@ -27,7 +26,7 @@ def query_rows(folder: Path, query: str, keys: Sequence[str]) -> list[tuple[Any,
     """Result of a query for keys that only reads; empty where the index is absent or damaged."""
     rows: list[tuple[Any, ...]] = []
     try:
-        with closing(_open(folder / NAME)) as index:
+        with closing(connect_reading(folder)) as index:
             for start in range(0, len(keys), AT_ONCE):
                 some = keys[start : start + AT_ONCE]
                 marks = ",".join("?" * len(some))
@@ -35,19 +34,3 @@ def query_rows(folder: Path, query: str, keys: Sequence[str]) -> list[tuple[Any,
     except sqlite3.Error:
         return []
     return rows
-
-
-def _open(file: Path) -> sqlite3.Connection:
-    """Open an index for reading only, also on a read-only medium without SQLite's extra files."""
-    if not file.is_file():
-        raise sqlite3.OperationalError(f"no index {file}")
-    for how in ("mode=ro", "immutable=1"):
-        index = sqlite3.connect(f"{file.absolute().as_uri()}?{how}", uri=True)
-        index.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
-        try:
-            index.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError:
-            index.close()
-            continue
-        return index
-    raise sqlite3.OperationalError(f"{file} cannot be read")

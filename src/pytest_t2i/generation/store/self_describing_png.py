@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from PIL.PngImagePlugin import PngImageFile
 
 MOST_TEXT = 1 << 20
-"""Number of characters read from a text chunk."""
+"""Largest number of bytes of a text chunk that Pillow opens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,9 @@ def encode(image: Image, origin: PictureOrigin) -> bytes:
     """A PNG with its origin in a text chunk; equal pictures of equal origin give equal bytes."""
     from PIL.PngImagePlugin import PngInfo
 
-    chunks = PngInfo()
-    chunks.add_itxt(CHUNK, msgspec.json.encode(origin).decode(), zip=True)
+    chunks, text = PngInfo(), msgspec.json.encode(origin)
+    if len(text) <= MOST_TEXT:  # nobody could open a picture with a longer one
+        chunks.add_itxt(CHUNK, text.decode(), zip=True)
     buffer = io.BytesIO()
     image.save(buffer, format="PNG", compress_level=1, pnginfo=chunks)
     return buffer.getvalue()
@@ -56,8 +57,8 @@ def read_origin(content: bytes) -> tuple[PictureOrigin, tuple[int, int]] | None:
         with refusing_cut_files(), Image.open(io.BytesIO(content), formats=STORED) as image:
             image.load()
             text = cast("PngImageFile", image).text.get(CHUNK, "")
-            return msgspec.json.decode(text[:MOST_TEXT], type=PictureOrigin), image.size
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+            return msgspec.json.decode(text.encode(), type=PictureOrigin), image.size
+    except (OSError, ValueError, SyntaxError, RecursionError, Image.DecompressionBombError):
         return None
 
 

@@ -155,7 +155,7 @@ def _header(file: str, now: str) -> tuple[int, dict[str, msgspec.Raw]]:
         content = stream.read(min(size, MOST_HEADER))
     try:
         return 8 + size, msgspec.json.decode(content, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return 0, {}
 
 

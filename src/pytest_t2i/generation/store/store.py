@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_t2i.adapters.support.picture_files import stored_picture
 from pytest_t2i.data import Box, Detection, FactKind, FoundObject, Mask
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import checksum, is_relative, remove_unfinished, stamp, write_whole
+from pytest_t2i.files import checksum, inflated, is_relative, remove_unfinished, stamp, write_whole
 from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.entries import NewImage, StoredArray, StoredImage
 from pytest_t2i.generation.store.index import check_store_has_index, connect
@@ -71,14 +71,13 @@ def unpacked(content: bytes) -> tuple[FoundObject, ...]:
     >>> unpacked(packed([hat])) == (hat,)
     True
     """
-    decompressor = zlib.decompressobj()
-    plain_text = decompressor.decompress(content, MOST_BYTES)
-    if not decompressor.eof:
-        raise StoreError(f"objects of a picture: expected at most {MOST_BYTES >> 20} MiB")
-    return tuple(
-        FoundObject(plain["name"], _box(plain["box"]), _mask(plain["mask"]))
-        for plain in json.loads(plain_text)
-    )
+    try:
+        return tuple(
+            FoundObject(plain["name"], _box(plain["box"]), _mask(plain["mask"]))
+            for plain in json.loads(inflated(content, MOST_BYTES))
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StoreError(f"objects of a picture: cannot be read: {error}") from None
 
 
 def _box(plain: dict[str, float]) -> Box:

@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 from writing import new
 
@@ -20,6 +21,7 @@ from pytest_t2i.generation.store.locks import Owner, maintenance, this_process
 from pytest_t2i.generation.store.places import Machine
 from pytest_t2i.generation.store.pruning import note_needed, prune
 from pytest_t2i.generation.store.repair import repair, verify_store
+from pytest_t2i.generation.store.row_digests import picture_hashes
 
 LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
 READER = """
@@ -223,3 +225,78 @@ def test_maintenance_can_be_had_again(folder):
     for _ in range(2):
         with maintenance(folder):
             assert not list((folder / "locks").glob("*.owner"))
+
+
+@pytest.fixture
+def umask():
+    """As a team has it that shares a folder."""
+    before = os.umask(0o002)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("umask")
+def test_every_file_of_a_store_follows_the_umask(tmp_path):
+    opened = Store(tmp_path / "store")
+    opened.add_images([new("aa1", latent=np.ones(3, np.float32))])
+    note_needed(opened.folder, "run", ["aa1"])
+    opened.images(["aa1"])
+    there = [path for path in opened.folder.rglob("*") if path.is_file()]
+    assert {path.name for path in there} >= {"index.sqlite", "index.sqlite-wal", "index.sqlite-shm"}
+    assert {oct(path.stat().st_mode & 0o777) for path in there} == {"0o664"}
+    opened.close()
+    repair(opened.folder)
+    assert (opened.folder / "index.sqlite").stat().st_mode & 0o777 == 0o664
+
+
+def of_another_user(monkeypatch, *names):
+    """Files that this user may read but not write, although the folder is the group's."""
+    allowed = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, *how: Path(path).name not in names and allowed(path, *how)
+    )
+
+
+def listed(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize("name", ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"])
+@pytest.mark.parametrize("act", [Store, verify_store, lambda folder: prune(folder, 1)])
+def test_who_may_not_write_leaves_nothing_and_is_told_whose_it_is(tmp_path, monkeypatch, name, act):
+    folder = tmp_path / "store"
+    opened = Store(folder)
+    opened.add_images([new("aa1")])
+    note_needed(folder, "run", ["aa1"])
+    opened.close()
+    (folder / name).touch()
+    before = listed(folder)
+    of_another_user(monkeypatch, name)
+    owner = (folder / name).owner()
+    with pytest.raises(StoreError, match=rf"{name}' \(.*{name} belongs to {owner}\)"):
+        act(folder)
+    assert listed(folder) == before
+
+
+@pytest.mark.parametrize("others", [(), ("index.sqlite",)])
+def test_who_only_looks_leaves_nothing(tmp_path, monkeypatch, others):
+    folder = tmp_path / "store"
+    opened = Store(folder)
+    opened.add_images([new("aa1")])
+    of_another_user(monkeypatch, *others)
+    assert contents(folder).models[0].images == 1  # it stands in the journal alone
+    opened.close()
+    before = listed(folder)
+    assert contents(folder).models[0].images == 1
+    assert picture_hashes(folder, ["aa1"])
+    assert listed(folder) == before
+
+
+def test_a_lock_of_another_user_is_no_traceback(tmp_path, monkeypatch):
+    opened = Store(tmp_path / "store")
+
+    def refused(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(locks.FileLock, "acquire", refused)
+    assert contents(opened.folder).user.startswith("process ")

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import time
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,12 +18,21 @@ from hypothesis import given
 from hypothesis.extra import numpy as arrays
 from writing import UNDECODABLE, new, write_many
 
-from pytest_t2i.data import Box, Detection, FoundObject, Mask, Undetected
-from pytest_t2i.errors import StoreError
-from pytest_t2i.files import checksum, explain, write_whole
+from pytest_t2i.data import (
+    Box,
+    Detection,
+    FoundObject,
+    GenerationSettings,
+    Mask,
+    Prompt,
+    Undetected,
+)
+from pytest_t2i.errors import ConfigurationError, StoreError
+from pytest_t2i.files import MOST_TEXT, checksum, explain, write_whole
+from pytest_t2i.generation.plan import RequestSettings
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.store.index import store_error
-from pytest_t2i.generation.store.store import packed, unpacked
+from pytest_t2i.generation.store.store import MOST_BYTES, packed, unpacked
 from pytest_t2i.generation.traces import MOST_STEPS, denoising_previews, unpacked_strip
 
 
@@ -309,3 +319,29 @@ def test_a_mask_of_another_size_is_refused():
         Mask(2, 2, (3,)).pixels()
     with pytest.raises(ValueError, match=r"\[height, width\]"):
         Mask.of(np.ones(3, bool))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"no zlib",
+        zlib.compress(bytes(MOST_BYTES + 1)),
+        zlib.compress(b"[" * 100_000),
+        zlib.compress(b'[{"name": 1}]'),
+        zlib.compress(b"3"),
+    ],
+)
+def test_objects_that_nobody_wrote_are_told(content):
+    with pytest.raises(StoreError, match="objects of a picture"):
+        unpacked(content)
+
+
+def test_a_prompt_that_no_picture_could_hold_is_refused_and_a_long_one_kept(store):
+    settings = RequestSettings(GenerationSettings())
+    longest = "\x01" * MOST_TEXT
+    request = settings.request(Prompt(longest, "a", "b"), 1)
+    with pytest.raises(ConfigurationError, match="a prompt of at most 131072 characters, got"):
+        settings.request(Prompt(f"{longest}x", "a", "b"), 1)
+    made = new("aa1", drawn=longest)
+    store.add_images([replace(made, request=request)])
+    assert store.open_image(store.images(["aa1"])["aa1"]).size == (8, 8)
