@@ -69,6 +69,8 @@ class Plan:
     seconds: float = 0.0
     rewrite: Callable[[str, int], str] = lambda text, _: text
     """The text of an answer and its number -> what is sent."""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """Fields of the message besides its content; ``finish_reason`` is that of the choice."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -146,8 +148,10 @@ class Handler(BaseHTTPRequestHandler):
         self._chat(plan.rewrite(json.dumps(answer), number), number)
 
     def _chat(self, text: str | None, number: int, refusal: str | None = None) -> None:
-        message = {"role": "assistant", "content": text, "refusal": refusal}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        beside = dict(self.server.plan.beside)
+        end = beside.pop("finish_reason", "stop")
+        message = {"role": "assistant", "content": text, "refusal": refusal, **beside}
+        choice = {"index": 0, "message": message, "finish_reason": end}
         body = {
             "object": "chat.completion",
             "choices": [choice],

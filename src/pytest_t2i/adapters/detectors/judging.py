@@ -101,6 +101,8 @@ class Reply(NamedTuple):
     """The judge's words where it rejects the picture, as by its policy; "" otherwise."""
     versions: Mapping[str, str] = {}
     """The version that the answer reports."""
+    problem: str = ""
+    """What the answer lacks; "" where it has a whole text."""
 
 
 class Task(NamedTuple):
@@ -194,9 +196,10 @@ class Panel(ABC):
             return {rubric.name: refused for rubric in self.question.rubrics}
         return self.question.detections(reply.text)
 
-    def completed(self, *read: Mapping[str, Detection]) -> dict[str, Detection]:
+    def completed(self, *read: Mapping[str, Detection], problem: str = "") -> dict[str, Detection]:
         """The first valid answer to each attribute; low_confidence where there is none."""
-        nothing = Detection(None, Undetected.LOW_CONFIDENCE, detail=NO_LABEL)
+        detail = f"{NO_LABEL}: {problem}" if problem else NO_LABEL
+        nothing = Detection(None, Undetected.LOW_CONFIDENCE, detail=detail)
         return {
             rubric.name: next((d[rubric.name] for d in read if rubric.name in d), nothing)
             for rubric in self.question.rubrics

@@ -145,8 +145,9 @@ class Rubric:
         counts: dict[str, float] = {}
         for name in (PEOPLE, *self.labels):
             number = value.get(name)
-            is_number = isinstance(number, int) and not isinstance(number, bool)
-            if not is_number or not 0 <= number <= MOST_PEOPLE:  # type: ignore[operator]
+            is_number = isinstance(number, int | float) and not isinstance(number, bool)
+            # For JSON Schema 3.0 is the integer 3.
+            if not is_number or not 0 <= number <= MOST_PEOPLE or number % 1:  # type: ignore[operator]
                 return None
             counts[name] = float(number)  # type: ignore[arg-type]
         return counts if sum(counts[name] for name in self.labels) <= counts[PEOPLE] else None

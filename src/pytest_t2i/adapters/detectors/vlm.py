@@ -326,7 +326,10 @@ class ChatPanel(Panel, RemoteService[Reply]):
             readings.append(read(self._without_key(replies[-1])))
             if self.is_complete(readings[-1]):
                 break
-        return replies, self.completed(*readings)
+        problem = "" if self.is_complete(readings[-1]) else replies[-1].problem
+        if problem:
+            self._note(f"gave twice no answer about a picture: {problem}")
+        return replies, self.completed(*readings, problem=problem)
 
     def _taken_or_rejected(self, messages: Sequence[Mapping[str, Any]], seconds: float) -> Reply:
         """Ask once; a server that still takes an empty picture has rejected this one."""
@@ -377,7 +380,7 @@ class ChatPanel(Panel, RemoteService[Reply]):
             raise BrokenPictureError("expected the answer of a chat, got something else")
         if "{" not in answer.text and (words := read_answer(answer.text).refusal):
             return Reply(refusal=words, versions=versions)
-        return Reply(answer.text, versions=versions)
+        return Reply(answer.text, versions=versions, problem=answer.problem)
 
     def _note(self, words: str) -> None:
         self.run.say(f"{self} {words}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.detectors.judging import Panel, Reply, Task
 from pytest_t2i.adapters.detectors.rubrics import RubricQuestion
+from pytest_t2i.adapters.support.answers import without_reasoning
 from pytest_t2i.adapters.support.devices import (
     loading_weights,
     memory_guard,
@@ -146,7 +147,7 @@ class WeightsPanel(Panel):
             )
         answers = tokens[:, inputs["input_ids"].shape[1] :]
         texts = self._processor.batch_decode(answers, skip_special_tokens=True)
-        return [Reply(text) for text in texts]
+        return [Reply(without_reasoning(text)) for text in texts]
 
     def _conversation(self, picture: Image, words: str) -> list[dict[str, Any]]:
         return [

@@ -19,6 +19,7 @@ from pytest_t2i.adapters.support.answers import (
     UNPROCESSABLE,
     FinalFaultError,
     fault_in,
+    without_reasoning,
 )
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.data import digest
@@ -29,6 +30,8 @@ with needs("a language model behind HTTP", "llm"):
 
 REPORTED = ("model", "system_fingerprint")
 """Fields of an answer that tell the version."""
+REASONINGS = ("reasoning_content", "reasoning")
+"""Fields of a message with the model's reasoning, which is never an answer."""
 NO_MESSAGE = "the answer's choice has no message"
 
 
@@ -157,20 +160,22 @@ def _read(answer: Any) -> ChatAnswer:
         _at(message, "content"), _at(message, "refusal"), _at(choice, "finish_reason"),
     )  # fmt: skip
     if isinstance(content, list):
-        parts = [_at(part, "text") for part in content]
+        parts = [_at(p, "text") for p in content if _at(p, "type") not in {"thinking", "reasoning"}]
         content = " ".join(part for part in parts if isinstance(part, str))
     if end == "content_filter" or (isinstance(refusal, str) and refusal):
         words = refusal if isinstance(refusal, str) and refusal else "the content filter"
         return ChatAnswer(refusal=" ".join(words.split()), versions=versions)
-    text, problem = content if isinstance(content, str) else "", ""
+    text, problem = without_reasoning(content) if isinstance(content, str) else "", ""
     if end == "length":
         problem = "the answer was truncated at the endpoint's limit of tokens"
     elif "content" not in message:
         problem = NO_MESSAGE
     elif not isinstance(content, str):
         problem = "the answer's content is no text" if content else "the answer is empty"
-    elif not text:
+    elif not text.strip():
         problem = "the answer is empty"
+    if problem == "the answer is empty" and any(_at(message, name) for name in REASONINGS):
+        problem += " besides its reasoning"
     return ChatAnswer(text, problem=problem, versions=versions)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from pytest_t2i.adapters.support.answers import without_reasoning
 from pytest_t2i.adapters.support.devices import (
     loading_weights,
     memory_guard,
@@ -117,12 +118,14 @@ class CausalModel(Described):
                 do_sample=False,
                 pad_token_id=self._padding,
             )
-        text = self._tokenizer.decode(
-            output_tokens[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True
+        text = without_reasoning(
+            self._tokenizer.decode(
+                output_tokens[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True
+            )
         )
         if not text.strip():
             raise MalformedAnswerError("the answer is empty")
-        return str(text)
+        return text
 
     def _given(self, question: str) -> Any:
         """The tokens of a question, within the template of a chat model where there is one."""

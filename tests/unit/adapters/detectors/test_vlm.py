@@ -218,6 +218,77 @@ def test_a_valid_attribute_is_kept_beside_an_invalid_one():
         assert words(age.detect([picture(1)])) == ["low_confidence"]
 
 
+DRAFT = '{"gender": {"label": "unspecified", "evidence": "at first sight"}}'
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "<think>Perhaps {draft}? No.</think>\n\n{answer}",
+        "Perhaps {draft}? No.</think>\n\n{answer}",
+        "<think>Perhaps {draft}</think><think>or not</think>{answer}",
+        "[THINK]Perhaps {draft}? No.[/THINK]{answer}",
+        "<|channel>thought\nPerhaps {draft}? No.<channel|>{answer}",
+        "<|channel|>analysis<|message|>Perhaps {draft}<|end|><|start|>assistant"
+        "<|channel|>final<|message|>{answer}",
+        "<|channel|>analysis<|message|>{draft}<|end|>"
+        "<|channel|>final <|constrain|>json<|message|>{answer}",
+        "\u25c1think\u25b7{draft}\u25c1/think\u25b7{answer}",
+    ],
+)
+def test_the_answer_is_what_follows_the_reasoning(shape):
+    def reasoned(text, _):
+        return shape.replace("{draft}", DRAFT).replace("{answer}", text)
+
+    with judging(Plan(rewrite=reasoned)) as server:
+        assert words(judge(server).detect(pictures(2))) == ["male", "female"]
+
+
+def test_marks_that_an_answer_quotes_are_no_reasoning():
+    def quoted(text, _):
+        return text.replace("seen", "a sign says </think> <think>")
+
+    with judging(Plan(rewrite=quoted)) as server:
+        assert words(judge(server).detect(pictures(2))) == ["male", "female"]
+
+
+@pytest.mark.parametrize("text", [DRAFT, f"<think>Perhaps {DRAFT}"])
+@pytest.mark.parametrize(
+    ("beside", "problem"),
+    [({}, "empty besides its reasoning"), ({"finish_reason": "length"}, "limit of tokens")],
+)
+def test_reasoning_alone_is_no_answer(text, beside, problem):
+    is_in_field = not text.startswith("<")
+    beside = {**beside, "reasoning_content": text}
+    plan = Plan(beside=beside, rewrite=lambda *_: None if is_in_field else text)
+    with judging(plan) as server:
+        run = JudgeRun()
+        (detection,) = judge(server, run=run).detect([picture(0)])
+        assert detection.undetected is Undetected.LOW_CONFIDENCE
+        assert problem in detection.detail
+        assert any(problem in note for note in run.notes)
+
+
+@pytest.mark.parametrize("number", [3, 3.0])
+def test_a_whole_number_is_an_integer_however_it_is_written(number):
+    def written(text, _):
+        return text.replace('"people": 3', f'"people": {number}')
+
+    with judging(Plan(rewrite=written)) as server:
+        (detection,) = judge(server, "+people").detect([picture(0)])
+        assert (detection.label, detection.scores["people"]) == ("male", 3.0)
+
+
+@pytest.mark.parametrize("number", ["2.5", "true", '"3"', "NaN", "Infinity", "-1.0"])
+def test_other_numbers_are_none(number):
+    def written(text, _):
+        return text.replace('"people": 3', f'"people": {number}')
+
+    with judging(Plan(rewrite=written)) as server:
+        (detection,) = judge(server, "+people").detect([picture(0)])
+        assert detection.undetected is Undetected.LOW_CONFIDENCE
+
+
 def test_refusals_have_a_reason_of_their_own():
     with judging(Plan(refuses={"female": 1.0})) as server:
         male, female = judge(server).detect(pictures(2))
