@@ -137,7 +137,7 @@ TELLS_PROGRESS = True
 SHOWN = (Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE)
 INIT = "t2i init --words nurse,pilot,judge"
 NEXT = f"""
-Next, write a suite of your own words, with limits, an estimate of its cost and a CI job:
+Next, write a suite of your own words, with limits and a CI job:
     {INIT}
 and test your own model, once PyTorch is installed (about 6 GB):
     pip install "pytest-t2i[diffusers,clip-enhance]" (in a clone: ".[...]")
