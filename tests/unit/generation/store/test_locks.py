@@ -20,8 +20,8 @@ from pytest_t2i.generation.store.entries import contents
 from pytest_t2i.generation.store.locks import Owner, maintenance, this_process
 from pytest_t2i.generation.store.places import Machine
 from pytest_t2i.generation.store.pruning import note_needed, prune
+from pytest_t2i.generation.store.read_only import picture_hashes
 from pytest_t2i.generation.store.repair import repair, verify_store
-from pytest_t2i.generation.store.row_digests import picture_hashes
 
 LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
 READER = """
