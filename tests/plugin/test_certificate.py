@@ -99,8 +99,8 @@ def test_a_certificate_of_another_detector_leaves_no_verdict(project):
 def test_without_the_option_nothing_is_recorded(project):
     project.run("--t2i-images", "3", "-k", "test_model")
     (check,) = project.record()["checks"]
-    assert "by_certificate" not in check
-    assert "judge_certificate" not in project.record()["settings"]
+    assert check["by_certificate"] is None
+    assert project.record()["settings"]["judge_certificate"] is None
 
 
 @pytest.mark.parametrize(

@@ -209,5 +209,6 @@ def test_a_changed_baseline_is_an_error_that_names_the_prompt(project):
         del each["seal"]
     del plain["seals"]
     file.write_text(json.dumps(plain))
-    result = project.run("-k", "test_model", "--t2i-baseline", str(file))
-    assert "base.json is not sealed" in " ".join(result.outlines)
+    status, told = project.refused("-k", "test_model", "--t2i-baseline", str(file))
+    assert status == 4
+    assert "its digests differ" in told

@@ -246,7 +246,8 @@ def test_an_axis_of_ones_own_brings_its_counterparts(cured):
 def test_a_baseline_of_the_plain_model_is_another_condition(cured):
     cured.run("--t2i-images", "4", "--t2i-save-baseline", "plain.json")
     cured.run("--t2i-images", "4", "--t2i-save-baseline", "drawn.json", "--t2i-mitigation", "drawn")
-    assert "mitigation" not in json.loads((cured.path / "plain.json").read_text())["conditions"]
+    plain = json.loads((cured.path / "plain.json").read_text())
+    assert plain["conditions"]["mitigation"] is None
     drawn = ("--t2i-images", "4", "--t2i-mitigation", "drawn")
     for file, arguments, told in (
         ("plain.json", drawn, "mitigation: baseline None, now 'drawn'"),

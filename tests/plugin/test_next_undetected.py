@@ -182,7 +182,8 @@ def test_a_folder_is_added_to_and_costs_no_minutes(suite):
     made = folder(suite, "mine", [BLUE, RED, BLUE])
     how = ("--t2i-detector", "colour", "--t2i-images", "3")
     (step,) = steps(suite, "--t2i-model", made, *how, "-k", "test_model", model=None)
-    assert step.startswith("put more pictures into the folder and its table, up to ")
+    assert step.startswith("judge a folder of ")
+    assert "new pictures per prompt" in step
     other = folder(suite, "then", [RED, BLUE, BLUE])
     suite.run("--t2i-model", other, *how, "--t2i-save-baseline", "then.json", model=None)
     compared = ("--t2i-baseline", "then.json", "-k", "test_grown")

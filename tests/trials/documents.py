@@ -223,7 +223,11 @@ NOT_OURS = ("id", "image_id", "completed_by", "type", "prompt", "model")
 DOCUMENTS = (
     Document("limits", "limits.toml", LIMITS, read_limits, ("similarity_gap",)),
     Document(
-        "baseline", "base.json", _json(BASELINE), baseline_file.read_baseline, ("steps",)
+        "baseline",
+        "base.json",
+        _json(baseline_file.sealed(BASELINE)),
+        baseline_file.read_baseline,
+        ("steps",),
     ),
     Document("run", "run.json", _run(), read_run, FREE),
     Document("models", "run.json", _run(), lambda path: read_compared_models([path, path]), FREE),

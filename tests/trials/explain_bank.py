@@ -29,7 +29,7 @@ WORDS = ("CEO", "nurse", "judge", "engineer", "housekeeper", "lawyer")
 SEEDS, FEWER = 34, 24
 """Seeds of a prompt, and of one with a mitigation, which makes each picture several times."""
 DETECTOR = "clip-enhance:reference"
-NOTHING = Side("", "", None, {}, DETECTOR, "", "", True, {})
+NOTHING = Side("", "", None, {}, DETECTOR, "", "", {})
 NEW = {
     "steps": {"steps": 1},
     "guidance": {"guidance": 2.0},

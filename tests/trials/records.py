@@ -208,7 +208,10 @@ def _taken(read: Callable[[Path], Any], source: Path) -> Any:
     """What a reader made of a document, in which nothing is impossible."""
     record = read(source)
     files = sorted(source.glob("*.json")) if source.is_dir() else [source]
-    faults = [fault for file in files for fault in impossible(json.loads(file.read_text()))]
+    plain = [json.loads(file.read_text()) for file in files]
+    for document in plain:
+        document.pop("seals", None)  # digests, by the names of what they seal
+    faults = [fault for document in plain for fault in impossible(document)]
     if faults:
         raise ValueError(f"impossible: {'; '.join(faults)}")
     return record

@@ -324,7 +324,7 @@ def _pictures_before(
     """
     session = results.session
     differs = recorded.conditions.get("generation") != asdict(session.generation)
-    if differs or "mitigation" in recorded.conditions:
+    if differs or recorded.conditions.get("mitigation") is not None:
         return {}
     moved = {prompt.id for check in session.checks for prompt in check.moved}
     moved = (moved or _moved_by_audits(results, recorded)) | _failed(session.checks)
