@@ -27,9 +27,8 @@ def make(options):
 """
 
 
-def test_a_killed_run_goes_on_where_it_was(project):
-    (project.path / "slow.py").write_text(SLOW)
-    arguments = ("--t2i-model", "slow:make", "--t2i-batch", str(BATCH), "-k", "test_prompt")
+def kill(project, *arguments):
+    """Start a run, and kill it after three batches."""
     command = [sys.executable, "-m", "pytest", "--t2i-detector", "colour", *arguments]
     running = subprocess.Popen(
         command,
@@ -42,6 +41,21 @@ def test_a_killed_run_goes_on_where_it_was(project):
         time.sleep(0.05)
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
+
+
+def test_workers_make_nothing_more_when_their_controller_was_killed(project):
+    (project.path / "slow.py").write_text(SLOW)
+    batch = ("--t2i-batch", str(BATCH))
+    kill(project, "--t2i-model", "slow:make", *batch, "-k", "test_prompt", "-n", "2")
+    before = len(project.made())
+    time.sleep(2.0)
+    assert len(project.made()) <= before + 2 * BATCH
+
+
+def test_a_killed_run_goes_on_where_it_was(project):
+    (project.path / "slow.py").write_text(SLOW)
+    arguments = ("--t2i-model", "slow:make", "--t2i-batch", str(BATCH), "-k", "test_prompt")
+    kill(project, *arguments)
     before = len(project.made())
     assert 3 * BATCH <= before < 80
     result = project.run(*arguments)

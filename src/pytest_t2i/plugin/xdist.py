@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import threading
 import time
 import uuid
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 from filelock import FileLock, Timeout
 
+from pytest_t2i.adapters.support.paid_requests import is_orphan, work_for_parent
 from pytest_t2i.data import FactKind
 from pytest_t2i.generation.executors import devices
 from pytest_t2i.generation.progress import Follower, Shared
@@ -47,6 +49,8 @@ class Workers:
         self._over = threading.Event()
         if worker_input is not None:
             session.components.run_id = worker_input[RUN_ID]
+            work_for_parent()
+            threading.Thread(target=_stop_with_controller, daemon=True).start()
         elif self.are_used:
             session.components.run_id = uuid.uuid4().hex
 
@@ -142,6 +146,13 @@ class Workers:
             "stopped": stopped or "",
             "is_made": "yes" if is_made else "",
         }
+
+
+def _stop_with_controller() -> None:
+    """Interrupt this worker as Ctrl+C does when its controller was killed."""
+    while not is_orphan():
+        time.sleep(WAIT)
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 def _sharing(tests: Iterable[SelectedTest]) -> list[SelectedTest]:

@@ -7,6 +7,7 @@ answer, or because there was no connection.
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -57,6 +58,20 @@ HINTS = {
 }
 """Kind of a lasting failure -> remedy."""
 CHARGED = "it may have been charged and is not sent again"
+
+
+_controller: list[int] = []
+"""Id of the process that this worker works for; empty in a process that works for itself."""
+
+
+def work_for_parent() -> None:
+    """Send requests only as long as the parent of this process lives."""
+    _controller[:] = [os.getppid()]
+
+
+def is_orphan() -> bool:
+    """Whether the process that this one works for is gone: nobody wants its answers."""
+    return bool(_controller) and os.getppid() != _controller[0]
 
 
 class Counter(Protocol):
@@ -191,6 +206,8 @@ class PaidRequests(Generic[A]):
             with unlogged():  # as long as the thread lives
                 return call()
 
+        if is_orphan():
+            raise KeyboardInterrupt
         stopped: BaseException | None = None
         try:
             with unlogged():

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import uuid
 from collections.abc import Iterator
@@ -29,6 +30,8 @@ ENDING = ".owner"
 """Suffix of the file that an owner keeps locked."""
 PROCESS = ".process"
 """Suffix of the file that describes the process of an owner or of the gate."""
+OF_A_RUN = re.compile(r"\.?[0-9a-f]{32}\.(spent|faults|progress).*|.*\.process(\..*)?")
+"""Names of files that a run removes at its end: its counts and progress, and descriptions."""
 GATE = "maintenance"
 PATIENCE = 60.0
 """Seconds that a run waits for the end of a maintenance command."""
@@ -79,6 +82,8 @@ class Owner:
             locks.mkdir(parents=True, exist_ok=True)
             with FileLock(locks / GATE, timeout=PATIENCE):
                 alive = [is_locked(file) for file in locks.glob(f"*{ENDING}")]
+                if not any(alive):
+                    _sweep(locks)
                 _describe(Path(self._lock.lock_file), self._process)
                 self._lock.acquire()
         except Timeout:
@@ -226,6 +231,14 @@ def _at_gate(locks: Path) -> str:
     """The process that holds the gate, in words."""
     process = _described(locks / GATE)
     return "another command" if process is None else words(process.name)
+
+
+def _sweep(locks: Path) -> None:
+    """Remove what runs that were killed left, while no run uses the store."""
+    for file in locks.iterdir():
+        if OF_A_RUN.fullmatch(file.name):
+            with suppress(OSError):
+                file.unlink()
 
 
 def _remove(file: Path) -> None:

@@ -208,3 +208,15 @@ def test_wrong_json_ends_in_a_message(name, body):
     with answering(Reply(200, body)) as server:
         problem(USERS[name](server.url))
         assert server.asked <= paid_requests.TRIES_OF_BROKEN
+
+
+@pytest.mark.parametrize("name", USERS)
+def test_no_request_is_sent_for_a_controller_that_is_gone(monkeypatch, name):
+    paid_requests.work_for_parent()
+    monkeypatch.setattr(paid_requests, "_controller", [*paid_requests._controller])
+    monkeypatch.setattr("os.getppid", lambda: 1)
+    with answering(Reply(500)) as server:
+        user = USERS[name](server.url)
+        with pytest.raises(KeyboardInterrupt):
+            user.ask()
+        assert server.asked == 0

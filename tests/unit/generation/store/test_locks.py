@@ -300,3 +300,20 @@ def test_a_lock_of_another_user_is_no_traceback(tmp_path, monkeypatch):
 
     monkeypatch.setattr(locks.FileLock, "acquire", refused)
     assert contents(opened.folder).user.startswith("process ")
+
+
+def test_what_killed_runs_left_goes_at_the_next_start(tmp_path):
+    opened = Store(tmp_path / "store")
+    folder = opened.folder / "locks"
+    run = "0123456789abcdef" * 2
+    left = [f"{run}{ending}" for ending in
+            (".spent", ".spent.lock", ".faults", ".faults.lock", ".progress")]  # fmt: skip
+    left += [f".{run}.spent.abcd0123", "0123456789ab.process", ".0123456789ab.process.abcd0123"]
+    for name in left:
+        (folder / name).touch()
+    Store(opened.folder).close()
+    assert {path.name for path in folder.iterdir()} >= set(left)  # they may be those of a run
+    opened.close()
+    Store(opened.folder).close()
+    assert not {path.name for path in folder.iterdir()} & set(left)
+    assert {path.name for path in folder.iterdir()} <= {"maintenance", "opening"}
