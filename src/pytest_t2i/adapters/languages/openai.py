@@ -98,7 +98,9 @@ class Endpoint(RemoteService[ChatAnswer]):
         Raises LanguageError where there is no answer, MalformedAnswerError for one without a text.
         """
         # The question describes the schema, too, for servers that do not support schemas.
-        optional = {"response_format": by_schema("answer", schema)} if schema else {}
+        optional: dict[str, Any] = {}
+        if schema:
+            optional["response_format"] = by_schema("answer", schema)
         messages = [{"role": "user", "content": question}]
 
         def ask(seconds: float) -> ChatAnswer:
