@@ -310,9 +310,10 @@ class ChatPanel(Panel, RemoteService[Reply]):
             known = {**self.run.versions[self._plain], BUILD: several}
             self.run.memory.remember(FactKind.JUDGE_VERSION.of(self._plain), known)
             raise JudgeChangedError(
-                f"{self} has changed while it judged, to one more build: {before[BUILD]}, and now {now[BUILD]} "
-                f"({BUILD}). Nothing that this one said is kept; {PIN}. Run again, and all "
-                "pictures are judged by these builds as one judge, which the record names"
+                f"{self} has changed while it judged, to one more build ({BUILD}): it was "
+                f"{before[BUILD]}, now it is {now[BUILD]}. Nothing that this one said is kept; "
+                f"{PIN}. Run again, and all pictures are judged by these builds as one judge, "
+                "which the record names"
             )
         raise JudgeChangedError(
             f"{self} has changed while it judged: it was {versions_words(before) or 'not told'}, "

@@ -103,6 +103,62 @@ def test_broken_answers_cost_no_more_than_one_more_picture_each(name, tmp_path):
     assert len(lost) <= 2
 
 
+NAMED = {
+    "together": {"model": "another"},
+    "chat-image": {"model": "google/another"},
+    "gemini": {"modelVersion": "gemini-flash"},
+    "replicate": {"model": "owner/another", "version": "5c7d"},
+    "a1111": {"sd_model_name": "xl-2", "sd_model_hash": "cd"},
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_picture_of_another_model_ends_the_run(name, tmp_path):
+    with serving() as server:
+        server.named = NAMED[name]
+        model = model_of(name, server.address, tmp_path)
+        model.versions = model.versions_told(5.0)
+        used = next(iter(NAMED[name].values()))
+        with pytest.raises(GenerationError, match=f"was asked for.*picture with {used}"):
+            list(model.generate([Request("a nurse", 1)]))
+
+
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [
+        ("together", {"model": "black-forest/FLUX"}),
+        ("chat-image", {"model": "gemini-image-2026-04-15"}),
+        ("gemini", {"modelVersion": "models/gemini-flash-image-preview"}),
+        ("replicate", {"model": "owner/flux", "version": "5c7d"}),
+        ("a1111", {"sd_model_name": "XL", "sd_model_hash": "ab"}),
+    ],
+)
+def test_folder_and_date_make_no_other_model(name, named, tmp_path):
+    with serving() as server:
+        server.named = named
+        model = model_of(name, server.address, tmp_path)
+        model.versions = model.versions_told(5.0)
+        (made,) = model.generate([Request("a nurse", 1)])
+    assert made.image is not None
+
+
+@pytest.mark.parametrize("asked", ["tuned", "sd/tuned.safetensors [cd]", "cd", "tuned-v7", "tun"])
+def test_the_version_is_that_of_the_checkpoint_that_was_asked_for(asked):
+    with serving() as server:
+        model = image_services.a1111(LoadOptions(source=f"{asked}@{server.address}"))
+        versions = model.ask_versions(5.0)
+        server.named = {"sd_model_name": "tuned", "sd_model_hash": "cd"}
+        if asked in {"tuned-v7", "tun"}:
+            assert versions == {}
+            with pytest.raises(GenerationError, match="was asked for"):
+                list(model.generate([Request("a nurse", 1)]))
+        else:
+            assert versions["sd_model_checkpoint"] == "sd/tuned.safetensors [cd]"
+            assert versions["sd_checkpoint_hash"] == "cd" * 32
+            (made,) = model.generate([Request("a nurse", 1)])
+            assert made.image is not None
+
+
 def test_imagen_is_asked_by_predict(tmp_path):
     with serving() as server:
         source = f"imagen-4@{server.address}/v1beta"
