@@ -137,6 +137,10 @@ class Service:
         """The model that made the picture, where the answer names it."""
         return next(_texts(at(answer, "model")), None)
 
+    def filtered(self, model: str, answer: Any) -> str:  # noqa: ARG002 - one is silent
+        """Why an answer without picture and reason is a refusal, as documented; "" if it is none."""
+        return ""
+
 
 def items(value: Any, *names: str | int) -> list[Any]:
     """The elements of a list deep in an answer; [] where the answer has another shape.
@@ -334,7 +338,7 @@ class Gemini(Service):
         name = quote(model.removeprefix("models/"), safe="")
         if name.startswith("imagen"):
             ratio = aspect_ratio(request, self.ratios_of_imagen)
-            parameters = _present(sampleCount=1, aspectRatio=ratio)
+            parameters = _present(sampleCount=1, aspectRatio=ratio, includeRaiReason=True)
             return Call(
                 f"models/{name}:predict",
                 {"instances": [{"prompt": request.prompt}], "parameters": parameters},
@@ -372,6 +376,11 @@ class Gemini(Service):
 
     def used(self, answer: Any) -> str | None:
         return next(_texts(at(answer, "modelVersion")), None)
+
+    def filtered(self, model: str, answer: Any) -> str:
+        # Imagen leaves out what it filters, and the answer has fewer pictures than requested.
+        is_imagen = model.removeprefix("models/").startswith("imagen") and isinstance(answer, dict)
+        return "the service has filtered the picture and gives no reason" if is_imagen else ""
 
 
 class Fal(Service):
@@ -495,7 +504,7 @@ class Replicate(Service):
     def used(self, answer: Any) -> str | None:
         return ":".join(_texts(at(answer, "model"), at(answer, "version"))) or None
 
-    def versions(self, model: str, answer: Any) -> Mapping[str, str]:  # noqa: ARG002 - one is listed
+    def versions(self, model: str, answer: Any) -> Mapping[str, str]:
         text = model.partition(":")[2] or at(answer, "latest_version", "id")
         return {"version": text} if isinstance(text, str) else {}
 
@@ -899,7 +908,10 @@ class ServiceModel(EndpointModel):
                 raise BrokenPictureError("expected a picture in the answer, got something else")
             return Generated(self.picture(content), revised_prompt=picture.revised_prompt)
         text = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-        raise fault_in(text) or BrokenPictureError("expected a picture in the answer, got none")
+        fault = fault_in(text)
+        if not fault and (words := self.kind.filtered(self.model, answer)):
+            raise RefusedError(words)
+        raise fault or BrokenPictureError("expected a picture in the answer, got none")
 
     def _compare_price(self, charged: Money | None) -> None:
         """Report, once an amount, that the service charged another price than the run counts."""

@@ -168,6 +168,53 @@ def test_imagen_is_asked_by_predict(tmp_path):
     assert [path for path, _ in server.bodies] == ["/v1beta/models/imagen-4:predict"]
 
 
+def answering(model, *answers):
+    """The model with these answers in turn; the bodies that are sent."""
+    waiting, sent = list(answers), []
+
+    def answer(call, seconds):
+        sent.append(call.body)
+        return waiting.pop(0)
+
+    model.answer = answer
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({}, "gives no reason"),
+        ({"predictions": []}, "gives no reason"),
+        ({"predictions": [{"mimeType": "image/png"}]}, "gives no reason"),
+        ({"predictions": [{"raiFilteredReason": "Support codes: 1"}]}, "Support codes: 1"),
+    ],
+)
+def test_what_imagen_filters_is_refused_and_asked_for_once(answer, words):
+    model = image_services.gemini(LoadOptions(source="models/imagen-4@http://127.0.0.1:9/v1beta"))
+    sent = answering(model, answer)
+    (made,) = model.generate([Request("a nurse", 1)])
+    assert words in made.refusal
+    assert not made.refusal.startswith("unreadable")
+    assert [body["parameters"]["includeRaiReason"] for body in sent] == [True]
+
+
+def test_an_empty_answer_that_no_documentation_explains_is_no_refusal(tmp_path):
+    model = model_of("together", "http://127.0.0.1:9", tmp_path)
+    answering(model, *[{"data": []}] * 3)
+    with pytest.raises(GenerationError, match="expected a picture in the answer, got none"):
+        list(model.generate([Request("a nurse", 1)]))
+
+
+def test_an_empty_output_whose_log_names_the_filter_is_refused(tmp_path):
+    log = "Running prediction...\nNSFW content detected in image 0\n"
+    answer = {"status": "succeeded", "output": [], "error": None, "logs": log}
+    model = model_of("replicate", "http://127.0.0.1:9", tmp_path)
+    sent = answering(model, {}, answer)
+    (made,) = model.generate([Request("a nurse", 1)])
+    assert "NSFW content detected" in made.refusal
+    assert len(sent) == 2  # the first asks for the description
+
+
 @pytest.mark.parametrize(
     ("model", "path"), [("stability.sd3-5-large-v1:0", "stability"), ("amazon.titan:1", "amazon")]
 )
