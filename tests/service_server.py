@@ -60,6 +60,12 @@ class Handler(BaseHTTPRequestHandler):
             schemas = {"Input": {"properties": inputs}, "output_format": {"enum": ["png"]}}
             schema = {"components": {"schemas": schemas}}
             self._json(200, {"latest_version": {"id": "v1", "openapi_schema": schema}})
+        elif path.path == "/sdapi/v1/sd-models":
+            names = {"sd/tuned": "cd", "xl": "ab"}
+            self._json(200, [
+                {"title": f"{name}.safetensors [{code}]", "model_name": name, "sha256": code * 32}
+                for name, code in names.items()
+            ])  # fmt: skip
         elif path.path == "/sdapi/v1/options":
             self._json(200, {"sd_model_checkpoint": "xl.safetensors", "sd_checkpoint_hash": "ab"})
         else:
@@ -151,10 +157,11 @@ class Handler(BaseHTTPRequestHandler):
             image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{content}"}}
             message = {"role": "assistant", "content": "Here it is.", "images": [image]}
             usage = {"cost": 0.039}
-            self._json(200, {"choices": [{"message": message}], "usage": usage})
+            answer = {"choices": [{"message": message}], "usage": usage}
+            self._json(200, {**answer, **self.server.named})
         elif path.endswith(":generateContent"):
             parts = [{"text": "Here"}, {"inlineData": {"mimeType": "image/png", "data": content}}]
-            self._json(200, {"candidates": [{"content": {"parts": parts}}]})
+            self._json(200, {"candidates": [{"content": {"parts": parts}}], **self.server.named})
         elif path.endswith(":predict"):
             prediction = {"bytesBase64Encoded": content, "mimeType": "image/png"}
             self._json(200, {"predictions": [{**prediction, "prompt": f"{prompt}, smiling"}]})
@@ -169,14 +176,15 @@ class Handler(BaseHTTPRequestHandler):
         elif path.endswith("/invoke"):
             self._json(200, {"images": [content], "seeds": [seed], "finish_reasons": [None]})
         elif path == "/sdapi/v1/txt2img":
-            self._json(200, {"images": [content], "info": json.dumps({"prompt": prompt})})
+            info = {"prompt": prompt, **self.server.named}
+            self._json(200, {"images": [content], "info": json.dumps(info), **self.server.named})
         elif path == "/prompt":
             self._json(200, {"prompt_id": self._begin(name), "number": 1, "node_errors": {}})
         elif path.startswith("/openai/"):
             entry = {"b64_json": content, "revised_prompt": f"{prompt}, smiling"}
             self._json(200, {"created": 1, "data": [entry]})
         else:
-            self._json(200, {"data": [{"url": url}]})
+            self._json(200, {"data": [{"url": url}], **self.server.named})
 
     def _begin(self, name: str) -> str:
         """The id of a job that ends at its third look."""
@@ -199,7 +207,8 @@ class Handler(BaseHTTPRequestHandler):
         urls = {"get": f"{self.server.address}/v1/predictions/{job}"}
         output = [f"{self.server.address}/files/{name}"] if is_over else None
         status = "succeeded" if is_over else "processing"
-        self._json(200, {"id": job, "status": status, "urls": urls, "output": output})
+        answer = {"id": job, "status": status, "urls": urls, "output": output}
+        self._json(200, {**answer, **self.server.named})
 
     def _history(self, job: str, name: str, *, is_over: bool) -> None:
         if not is_over:
@@ -244,6 +253,8 @@ class Server(ThreadingHTTPServer):
         self.rates, self.random, self.lock = rates, Random(seed), threading.Lock()
         self.faulty_looks = 0.1 if rates else 0.0
         self.broken = 0
+        self.named: dict[str, str] = {}
+        """Fields of an answer that name the model."""
         self.address = f"http://127.0.0.1:{self.server_port}"
         self.drawn: Counter[tuple[str, int]] = Counter()
         self.bodies: list[tuple[str, Any]] = []

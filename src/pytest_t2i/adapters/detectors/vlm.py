@@ -76,8 +76,14 @@ REJECTED = {400, 413, 415, 422}
 """HTTP statuses with which a server rejects one request, and goes on with others."""
 LEFT_OUT = "asked without"
 """Name, beside those of the version, of the fields that the server does not take."""
-PATIENCE = 30.0
-"""Seconds to wait for a version that is known from earlier runs."""
+PATIENCE, PATIENCE_OF_LIST = 30.0, 5.0
+"""Seconds to wait for a version that is known from earlier runs, and for the list of models."""
+BUILD, OR = "system_fingerprint", " or "
+"""Field of an answer that tells one build of a model of the next, and what joins several."""
+PIN = (
+    "to pin one, name a dated version of the model, one deployment or provider, or the address of "
+    "one server behind the balancer"
+)
 
 
 def load(options: LoadOptions) -> Judge:
@@ -207,7 +213,7 @@ class ChatPanel(Panel, RemoteService[Reply]):
     def join(self, run: JudgeRun) -> None:
         """Take part in a run: learn the version, which is part of the fingerprint."""
         super().join(run)
-        plain = digest(["judge-version", self.model, self.address])
+        plain = self._plain
         if plain not in run.versions:
             with run.alone() if run.alone is not None else nullcontext():
                 run.versions[plain] = self._learned(plain)
@@ -215,13 +221,18 @@ class ChatPanel(Panel, RemoteService[Reply]):
         self._chat.left_out = frozenset(filter(None, told.pop(LEFT_OUT, "").split(", ")))
         self._versions = told
 
+    @property
+    def _plain(self) -> str:
+        """Hash of the judge without its version."""
+        return digest(["judge-version", self.model, self.address])
+
     def _learned(self, plain: str) -> Mapping[str, str]:
         memory, of_run = self.run.memory, FactKind.JUDGE_VERSION.of(plain, self.run.shared_id)
         if self.run.shared_id and (of_workers := memory.fact(of_run)) is not None:
             return dict(of_workers)
         before: Mapping[str, str] | None = memory.fact(FactKind.JUDGE_VERSION.of(plain))
         try:
-            versions = self._told(patient=before is None)
+            versions = _with_builds(self._told(patient=before is None), before or {})
         except T2IError as error:
             if before is None:
                 raise
@@ -235,6 +246,8 @@ class ChatPanel(Panel, RemoteService[Reply]):
                 f"{self} has another version than before, {versions_words(versions)}; it was "
                 f"{versions_words(before) or 'not told'}: pictures are judged anew"
             )
+        if OR in (builds := versions.get(BUILD, "")):
+            self.run.say(f"{self} answers from several builds, {builds}, as one judge; {PIN}")
         if versions != before:
             memory.remember(FactKind.JUDGE_VERSION.of(plain), dict(versions))
         if self.run.shared_id:
@@ -268,7 +281,7 @@ class ChatPanel(Panel, RemoteService[Reply]):
         return self._reply(self._messages(url, PROBE), seconds, learns=learns)
 
     def _listed(self) -> dict[str, str]:
-        answer = self._requests.once(lambda: self._chat.models(PATIENCE), PATIENCE)
+        answer = self._requests.once(lambda: self._chat.models(PATIENCE_OF_LIST), PATIENCE_OF_LIST)
         if isinstance(answer, T2IError | bytes):
             return {}
         versions = versions_in(answer, self.model, is_local=is_local(self.address))
@@ -288,8 +301,20 @@ class ChatPanel(Panel, RemoteService[Reply]):
         # What the first question was not told is compared from its first mention on.
         before = {**now, **self._mentioned, **self._versions}
         self._mentioned = {**now, **self._mentioned}
-        if all(before[name] == words for name, words in now.items()):
+        builds = before.get(BUILD, "").split(OR)
+        changed = {name for name, words in now.items() if before[name] != words}
+        if not changed or (changed == {BUILD} and now[BUILD] in builds):
             return
+        if changed == {BUILD}:
+            several = OR.join(sorted([*builds, now[BUILD]]))
+            known = {**self.run.versions[self._plain], BUILD: several}
+            self.run.memory.remember(FactKind.JUDGE_VERSION.of(self._plain), known)
+            raise JudgeChangedError(
+                f"{self} has changed while it judged, to one more build ({BUILD}): it was "
+                f"{before[BUILD]}, now it is {now[BUILD]}. Nothing that this one said is kept; "
+                f"{PIN}. Run again, and all pictures are judged by these builds as one judge, "
+                "which the record names"
+            )
         raise JudgeChangedError(
             f"{self} has changed while it judged: it was {versions_words(before) or 'not told'}, "
             f"now it is {versions_words(now)}. No verdict rests on two judges: nothing that the "
@@ -384,6 +409,13 @@ class ChatPanel(Panel, RemoteService[Reply]):
 
     def _note(self, words: str) -> None:
         self.run.say(f"{self} {words}")
+
+
+def _with_builds(versions: dict[str, str], before: Mapping[str, str]) -> dict[str, str]:
+    """The version with all builds that have answered in turn, where this is one of them."""
+    builds = before.get(BUILD, "")
+    is_one = versions.get(BUILD) in builds.split(OR) and {**versions, BUILD: builds} == before
+    return dict(before) if is_one else versions
 
 
 def _data_url(picture: Image) -> str:

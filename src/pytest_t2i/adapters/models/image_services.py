@@ -21,6 +21,7 @@ from urllib.parse import quote, unquote, urlencode
 from uuid import uuid4
 
 from pytest_t2i.adapters.models.endpoint_model import EndpointModel
+from pytest_t2i.adapters.models.reported_versions import other_model
 from pytest_t2i.adapters.support.addresses import is_address
 from pytest_t2i.adapters.support.answers import (
     BAD_REQUEST,
@@ -38,7 +39,7 @@ from pytest_t2i.adapters.support.hosts import netloc
 from pytest_t2i.adapters.support.http_client import UNKNOWN, Call, HttpClient
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.data import Generated, GenerationSettings, Money, Request, digest
-from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.errors import ConfigurationError, GenerationError
 from pytest_t2i.files import parse_json, read_text
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
 
@@ -75,6 +76,8 @@ class Service:
     """Whether a model must be named."""
     needs_key = True
     """Whether a public address needs a key."""
+    has_dates = True
+    """Whether names of models may have a date or a version behind them."""
     has_forms = False
     """Whether ``version`` describes the fields that a model takes."""
 
@@ -126,9 +129,17 @@ class Service:
         """The request for the version of the model."""
         return None
 
-    def versions(self, answer: Any) -> Mapping[str, str]:  # noqa: ARG002 - most do not say
+    def versions(self, model: str, answer: Any) -> Mapping[str, str]:  # noqa: ARG002 - most are silent
         """The version in the answer to ``version``."""
         return {}
+
+    def used(self, answer: Any) -> str | None:
+        """The model that made the picture, where the answer names it."""
+        return next(_texts(at(answer, "model")), None)
+
+    def filtered(self, model: str, answer: Any) -> str:  # noqa: ARG002 - one is silent
+        """Why an answer without picture and reason is a refusal, as documented; "" if it is none."""
+        return ""
 
 
 def items(value: Any, *names: str | int) -> list[Any]:
@@ -211,6 +222,9 @@ class Azure(_OpenAILike):
 
     def header(self, key: str) -> Mapping[str, str]:
         return {"api-key": key}
+
+    def used(self, answer: Any) -> None:
+        """No name to compare: a deployment has a name of its own."""
 
     def call(self, model: str, request: Request) -> Call:
         version = os.environ.get("AZURE_OPENAI_API_VERSION", "").strip() or self.api_version
@@ -324,7 +338,7 @@ class Gemini(Service):
         name = quote(model.removeprefix("models/"), safe="")
         if name.startswith("imagen"):
             ratio = aspect_ratio(request, self.ratios_of_imagen)
-            parameters = _present(sampleCount=1, aspectRatio=ratio)
+            parameters = _present(sampleCount=1, aspectRatio=ratio, includeRaiReason=True)
             return Call(
                 f"models/{name}:predict",
                 {"instances": [{"prompt": request.prompt}], "parameters": parameters},
@@ -353,12 +367,20 @@ class Gemini(Service):
             for text in _texts(at(prediction, "bytesBase64Encoded")):
                 yield Picture(text, prompt if isinstance(prompt, str) else None)
 
-    def versions(self, answer: Any) -> Mapping[str, str]:
+    def versions(self, model: str, answer: Any) -> Mapping[str, str]:  # noqa: ARG002 - one is listed
         text = at(answer, "version")
         return {"version": text} if isinstance(text, str) else {}
 
     def version(self, model: str) -> Call | None:
         return Call(f"models/{quote(model.removeprefix('models/'), safe='')}", method="GET")
+
+    def used(self, answer: Any) -> str | None:
+        return next(_texts(at(answer, "modelVersion")), None)
+
+    def filtered(self, model: str, answer: Any) -> str:
+        # Imagen leaves out what it filters, and the answer has fewer pictures than requested.
+        is_imagen = model.removeprefix("models/").startswith("imagen") and isinstance(answer, dict)
+        return "the service has filtered the picture and gives no reason" if is_imagen else ""
 
 
 class Fal(Service):
@@ -479,8 +501,11 @@ class Replicate(Service):
     def version(self, model: str) -> Call | None:
         return Call(f"models/{model.partition(':')[0]}", method="GET")
 
-    def versions(self, answer: Any) -> Mapping[str, str]:
-        text = at(answer, "latest_version", "id")
+    def used(self, answer: Any) -> str | None:
+        return ":".join(_texts(at(answer, "model"), at(answer, "version"))) or None
+
+    def versions(self, model: str, answer: Any) -> Mapping[str, str]:
+        text = model.partition(":")[2] or at(answer, "latest_version", "id")
         return {"version": text} if isinstance(text, str) else {}
 
 
@@ -603,6 +628,7 @@ class Automatic1111(Service):
     """AUTOMATIC1111's web UI, and SD.Next, which speaks the same protocol."""
 
     name, address, needs_model = "a1111", "http://127.0.0.1:7860", False
+    has_dates = False
     keys = ("A1111_API_AUTH",)
     document = "https://github.com/AUTOMATIC1111/stable-diffusion-webui/wiki/API"
     settings = ("steps", "guidance", "width", "height", "negative_prompt")
@@ -631,20 +657,34 @@ class Automatic1111(Service):
         )
 
     def pictures(self, answer: Any) -> Iterator[Picture]:
-        try:
-            info = json.loads(next(_texts(at(answer, "info")), "{}"))
-        except (ValueError, RecursionError):
-            info = {}
-        prompt = next(_texts(at(info, "prompt")), None)
+        prompt = next(_texts(at(self._info(answer), "prompt")), None)
         for text in _texts(*items(answer, "images")):
             yield Picture(text, prompt)
 
-    def version(self, model: str) -> Call | None:  # noqa: ARG002 - the options name the loaded one
-        return Call("sdapi/v1/options", method="GET")
+    def version(self, model: str) -> Call | None:
+        # The options name the loaded checkpoint, which is another one where one is asked for.
+        return Call("sdapi/v1/sd-models" if model else "sdapi/v1/options", method="GET")
 
-    def versions(self, answer: Any) -> Mapping[str, str]:
-        names = ("sd_model_checkpoint", "sd_checkpoint_hash")
-        return {name: text for name in names for text in _texts(at(answer, name))}
+    def versions(self, model: str, answer: Any) -> Mapping[str, str]:
+        names = {name: name for name in ("sd_model_checkpoint", "sd_checkpoint_hash")}
+        if model:
+            names = {"sd_model_checkpoint": "title", "sd_checkpoint_hash": "sha256"}
+            entries = answer if isinstance(answer, list) else []
+            titles = ((entry, next(_texts(at(entry, "title")), "")) for entry in entries)
+            answer = next((e for e, t in titles if not other_model(model, t, has_dates=False)), {})
+        return {name: text for name, key in names.items() for text in _texts(at(answer, key))}
+
+    def used(self, answer: Any) -> str | None:
+        info = self._info(answer)
+        name, code = (next(_texts(at(info, f"sd_model_{key}")), "") for key in ("name", "hash"))
+        return f"{name} [{code}]" if name else None
+
+    @staticmethod
+    def _info(answer: Any) -> Any:
+        try:
+            return json.loads(next(_texts(at(answer, "info")), "{}"))
+        except (ValueError, RecursionError):
+            return {}
 
 
 FIELDS = ("prompt", "negative_prompt", "seed", "steps", "guidance", "width", "height")
@@ -836,7 +876,15 @@ class ServiceModel(EndpointModel):
             self.say("the server does not accept a seed: every picture is drawn anew")
         return self.send(request, seconds)
 
+    def _compare_model(self, answer: Any) -> None:
+        """Raise GenerationError for a picture of another model than was asked for."""
+        used = self.kind.used(answer)
+        asked = self.model or self.versions.get("sd_model_checkpoint", "")
+        if problem := other_model(asked, used, has_dates=self.kind.has_dates):
+            raise GenerationError(problem)
+
     def picture_in(self, answer: Any, until: float) -> Generated:
+        self._compare_model(answer)
         refusal = self.kind.refusal(answer)
         if refusal or (isinstance(answer, Mapping) and is_replaced(answer)):
             words = refusal or read_answer(json.dumps(answer)[: 2**16]).refusal
@@ -860,7 +908,10 @@ class ServiceModel(EndpointModel):
                 raise BrokenPictureError("expected a picture in the answer, got something else")
             return Generated(self.picture(content), revised_prompt=picture.revised_prompt)
         text = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-        raise fault_in(text) or BrokenPictureError("expected a picture in the answer, got none")
+        fault = fault_in(text)
+        if not fault and (words := self.kind.filtered(self.model, answer)):
+            raise RefusedError(words)
+        raise fault or BrokenPictureError("expected a picture in the answer, got none")
 
     def _compare_price(self, charged: Money | None) -> None:
         """Report, once an amount, that the service charged another price than the run counts."""
@@ -884,7 +935,7 @@ class ServiceModel(EndpointModel):
         if call is None:
             return {}
         answer = self.answer(call, seconds)
-        return self.kind.versions(answer) if isinstance(answer, Mapping) else {}
+        return self.kind.versions(self.model, answer)
 
 
 class _Attempts:

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 
 from pytest_t2i.adapters.models.endpoint_model import EndpointModel
-from pytest_t2i.adapters.models.reported_versions import versions_in
+from pytest_t2i.adapters.models.reported_versions import other_model, versions_in
 from pytest_t2i.adapters.support.addresses import base_url
 from pytest_t2i.adapters.support.answers import (
     BrokenPictureError,
@@ -168,6 +168,9 @@ class OpenAIImages(EndpointModel):
                 f"expected JSON, got {kind.partition(';')[0]}; check that the base URL is that of "
                 "an images endpoint, which often ends in /v1"
             )
+        used = getattr(parsed, "model", None)
+        if another := other_model(self.model, used if isinstance(used, str) else None):
+            raise GenerationError(another)
         data = getattr(parsed, "data", None)
         first = data[0] if isinstance(data, list) and data else None
         for name, reader in (

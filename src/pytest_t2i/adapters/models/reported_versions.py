@@ -7,6 +7,7 @@ only.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,6 +22,38 @@ LONGEST = 200
 """Largest number of characters of a value."""
 FRESH = 3600.0
 """Age in seconds below which ``created`` is ignored: vLLM and SGLang write the present time."""
+
+CHECKPOINT = re.compile(r"\s*\[(\w*)\]$")
+"""The hash behind the name of a checkpoint."""
+DATED = re.compile(r"(?:[-@](?:preview|latest|exp|v?\d[\d.]*)|:[\w.]+)*")
+"""What a service adds to a model's name: its version."""
+
+
+def other_model(asked: str, used: str | None, *, has_dates: bool = True) -> str:
+    """Why a picture is of another model than was asked for; "" where it is of that one.
+
+    Folders, file types, hashes and, with ``has_dates``, dates and versions make no other model.
+
+    >>> other_model("models/m-image-preview", "m-image"), bool(other_model("m-1", "m-1-mini"))
+    ('', True)
+    """
+    if not asked or not used or (has_dates and re.search(r"\b(?:auto|latest)$", asked)):
+        return ""
+    code = CHECKPOINT.search(used)
+    one, other = sorted((_bare_name(asked), _bare_name(used)), key=len)
+    added = other[len(one) :] if other.startswith(one) else None
+    is_dated = has_dates and added is not None and DATED.fullmatch(added)
+    if added == "" or is_dated or (code and asked == code[1]):
+        return ""
+    return (
+        f"the model {asked} was asked for, and the service made the picture with {used}: name that "
+        "one if it is meant, or make the other one known to the service"
+    )
+
+
+def _bare_name(model: str) -> str:
+    name = re.split(r"[/\\]", CHECKPOINT.sub("", model.strip()))[-1].lower()
+    return re.sub(r"\.(?:safetensors|ckpt|gguf)$", "", name)
 
 
 def versions_in(body: Any, model: str, *, is_local: bool) -> dict[str, str]:

@@ -387,6 +387,26 @@ def test_a_version_that_changes_while_judging_is_noticed(place):
         assert any("another version" in note for note in again.panel.run.notes)
 
 
+@pytest.mark.parametrize("names", [["a", "b"], ["a", "a", "a", "b"], ["c", "a", "b", "c", "a"]])
+def test_builds_in_turn_end_a_run_once_and_are_one_judge_from_then_on(names):
+    def version(number):
+        return {"model": "m", "system_fingerprint": f"fp-{names[number % len(names)]}"}
+
+    with judging(Plan(version=version)) as server:
+        run, ended = JudgeRun(), 0
+        for _ in range(len(set(names)) - 1):
+            with pytest.raises(T2IError, match=r"it judged, to one more build.*to pin one, name"):
+                judge(server, run=run).detect(pictures(40, start=100 * ended))
+            run, ended = JudgeRun(memory=run.memory), ended + 1
+        several = judge(server, run=run)
+        assert len(several.detect(pictures(40))) == 40
+        builds = " or ".join(sorted({f"fp-{name}" for name in names}))
+        assert f"system_fingerprint {builds}" in several.provenance["version"]
+        assert any("to pin one" in note for note in run.notes)
+        again = judge(server, run=JudgeRun(memory=run.memory))
+        assert again.fingerprint == several.fingerprint
+
+
 def test_a_version_that_is_not_told_is_the_last_one():
     with judging() as server:
         run = JudgeRun()

@@ -103,6 +103,62 @@ def test_broken_answers_cost_no_more_than_one_more_picture_each(name, tmp_path):
     assert len(lost) <= 2
 
 
+NAMED = {
+    "together": {"model": "another"},
+    "chat-image": {"model": "google/another"},
+    "gemini": {"modelVersion": "gemini-flash"},
+    "replicate": {"model": "owner/another", "version": "5c7d"},
+    "a1111": {"sd_model_name": "xl-2", "sd_model_hash": "cd"},
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_picture_of_another_model_ends_the_run(name, tmp_path):
+    with serving() as server:
+        server.named = NAMED[name]
+        model = model_of(name, server.address, tmp_path)
+        model.versions = model.versions_told(5.0)
+        used = next(iter(NAMED[name].values()))
+        with pytest.raises(GenerationError, match=f"was asked for.*picture with {used}"):
+            list(model.generate([Request("a nurse", 1)]))
+
+
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [
+        ("together", {"model": "black-forest/FLUX"}),
+        ("chat-image", {"model": "gemini-image-2026-04-15"}),
+        ("gemini", {"modelVersion": "models/gemini-flash-image-preview"}),
+        ("replicate", {"model": "owner/flux", "version": "5c7d"}),
+        ("a1111", {"sd_model_name": "XL", "sd_model_hash": "ab"}),
+    ],
+)
+def test_folder_and_date_make_no_other_model(name, named, tmp_path):
+    with serving() as server:
+        server.named = named
+        model = model_of(name, server.address, tmp_path)
+        model.versions = model.versions_told(5.0)
+        (made,) = model.generate([Request("a nurse", 1)])
+    assert made.image is not None
+
+
+@pytest.mark.parametrize("asked", ["tuned", "sd/tuned.safetensors [cd]", "cd", "tuned-v7", "tun"])
+def test_the_version_is_that_of_the_checkpoint_that_was_asked_for(asked):
+    with serving() as server:
+        model = image_services.a1111(LoadOptions(source=f"{asked}@{server.address}"))
+        versions = model.ask_versions(5.0)
+        server.named = {"sd_model_name": "tuned", "sd_model_hash": "cd"}
+        if asked in {"tuned-v7", "tun"}:
+            assert versions == {}
+            with pytest.raises(GenerationError, match="was asked for"):
+                list(model.generate([Request("a nurse", 1)]))
+        else:
+            assert versions["sd_model_checkpoint"] == "sd/tuned.safetensors [cd]"
+            assert versions["sd_checkpoint_hash"] == "cd" * 32
+            (made,) = model.generate([Request("a nurse", 1)])
+            assert made.image is not None
+
+
 def test_imagen_is_asked_by_predict(tmp_path):
     with serving() as server:
         source = f"imagen-4@{server.address}/v1beta"
@@ -110,6 +166,53 @@ def test_imagen_is_asked_by_predict(tmp_path):
         (made,) = model.generate([Request("a nurse", 1)])
     assert made.revised_prompt == "a nurse, smiling"
     assert [path for path, _ in server.bodies] == ["/v1beta/models/imagen-4:predict"]
+
+
+def answering(model, *answers):
+    """The model with these answers in turn; the bodies that are sent."""
+    waiting, sent = list(answers), []
+
+    def answer(call, seconds):
+        sent.append(call.body)
+        return waiting.pop(0)
+
+    model.answer = answer
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({}, "gives no reason"),
+        ({"predictions": []}, "gives no reason"),
+        ({"predictions": [{"mimeType": "image/png"}]}, "gives no reason"),
+        ({"predictions": [{"raiFilteredReason": "Support codes: 1"}]}, "Support codes: 1"),
+    ],
+)
+def test_what_imagen_filters_is_refused_and_asked_for_once(answer, words):
+    model = image_services.gemini(LoadOptions(source="models/imagen-4@http://127.0.0.1:9/v1beta"))
+    sent = answering(model, answer)
+    (made,) = model.generate([Request("a nurse", 1)])
+    assert words in made.refusal
+    assert not made.refusal.startswith("unreadable")
+    assert [body["parameters"]["includeRaiReason"] for body in sent] == [True]
+
+
+def test_an_empty_answer_that_no_documentation_explains_is_no_refusal(tmp_path):
+    model = model_of("together", "http://127.0.0.1:9", tmp_path)
+    answering(model, *[{"data": []}] * 3)
+    with pytest.raises(GenerationError, match="expected a picture in the answer, got none"):
+        list(model.generate([Request("a nurse", 1)]))
+
+
+def test_an_empty_output_whose_log_names_the_filter_is_refused(tmp_path):
+    log = "Running prediction...\nNSFW content detected in image 0\n"
+    answer = {"status": "succeeded", "output": [], "error": None, "logs": log}
+    model = model_of("replicate", "http://127.0.0.1:9", tmp_path)
+    sent = answering(model, {}, answer)
+    (made,) = model.generate([Request("a nurse", 1)])
+    assert "NSFW content detected" in made.refusal
+    assert len(sent) == 2  # the first asks for the description
 
 
 @pytest.mark.parametrize(
