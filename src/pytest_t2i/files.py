@@ -60,6 +60,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
     Raises StoreError when the folder cannot be written or the disk is full.
 
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_whole(Path(folder, "new", "notes.txt"), b"all of it")
     ...     Path(folder, "new", "notes.txt").read_text()
@@ -179,13 +180,18 @@ def stamp(path: Path | str) -> str | None:
     return f"{status.st_size}:{status.st_mtime_ns}"
 
 
+NAME = "file"
+"""Column with names of files, which are relative to the folder of the table."""
+
+
 class CsvRow(NamedTuple):
     """One row of a CSV file."""
 
     where: str
     """Place in the file, such as "line 3"."""
     values: dict[str, str]
-    """Cells by column, without surrounding blanks; "" where the row ends early."""
+    """Cells by column, without surrounding blanks, but names of files as they are; "" where the row
+    ends early."""
 
 
 def stamps(path: Path, pattern: str = "*") -> list[str]:
@@ -443,6 +449,7 @@ def decode_json(path: Path, kind: type[Kind], *, remedy: str = "") -> Kind:
         FileFormatError: the file does not match; the message names the key, what was expected and
             what was given.
 
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "words.json")
     ...     _ = file.write_text('[{"word": "nurse"}]')
@@ -485,9 +492,9 @@ def read_csv(path: Path, needed: Sequence[str], *, remedy: str = "") -> Iterator
     names the line, and of a column that is absent the nearest that is there.
     """
     records = _records(path, read_text(path, remedy=remedy), ",")
-    line, header = records[0] if records else (1, [])
+    line, header, _ = records[0] if records else _Record(1, [], [])
     _Headers(path, needed, needed, {}, remedy).check(header, f"line {line}")
-    yield from (_row(path, header, ",", line, cells) for line, cells in records[1:])
+    yield from (_row(path, header, ",", record) for record in records[1:])
 
 
 def read_table(
@@ -519,12 +526,12 @@ def read_table(
     text = text if first is None else text[first.end() :]
     tables = _Headers(path, (*needed, *optional), needed, aliases, remedy)
     delimiter = first[1] if first else tables.delimiter(text)
-    records = [(line + skipped, cells) for line, cells in _records(path, text, delimiter)]
+    records = [each._replace(line=each.line + skipped) for each in _records(path, text, delimiter)]
     if not records:
         tables.check([])
-    (line, header), *others = records
+    (line, header, _), *others = records
     columns = tables.named(header, f"line {line}")
-    rows = [_row(path, columns, delimiter, line, cells) for line, cells in others]
+    rows = [_row(path, columns, delimiter, record) for record in others]
     renamed = [
         f"{old!r} as {new!r}" for old, new in zip(header, columns, strict=False) if old != new
     ]
@@ -625,8 +632,18 @@ def _first_row(text: str, delimiter: str) -> list[str]:
         return []
 
 
-def _records(path: Path, text: str, delimiter: str) -> list[tuple[int, list[str]]]:
-    """Return line and stripped cells of every row that is not blank."""
+class _Record(NamedTuple):
+    """One row of a CSV file."""
+
+    line: int
+    cells: list[str]
+    """Without outer blanks."""
+    exact: Sequence[str]
+    """The cells as they are written."""
+
+
+def _records(path: Path, text: str, delimiter: str) -> list[_Record]:
+    """Return every row that is not blank."""
     try:
         return _parsed(path, text, delimiter)
     except FileFormatError:
@@ -636,29 +653,56 @@ def _records(path: Path, text: str, delimiter: str) -> list[tuple[int, list[str]
         return _parsed(path, tidy, delimiter)
 
 
-def _parsed(path: Path, text: str, delimiter: str) -> list[tuple[int, list[str]]]:
+def _parsed(path: Path, text: str, delimiter: str) -> list[_Record]:
     lines = io.StringIO(text, newline="")
     reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
+    exact = _exact(text, delimiter)
     rows = []
     try:
         for cells in reader:
             stripped = [cell.strip() for cell in cells]
             if any(stripped):
-                rows.append((reader.line_num, stripped))
+                rows.append(_Record(reader.line_num, stripped, exact.get(reader.line_num, cells)))
     except csv.Error as error:
         where = f"line {reader.line_num}"
         raise FileFormatError(path, f"{error}.", where=where) from None
     return rows
 
 
-def _row(
-    path: Path, columns: Sequence[str], delimiter: str, line: int, cells: Sequence[str]
-) -> CsvRow:
+def _exact(text: str, delimiter: str) -> dict[int, list[str]]:
+    """Return last line of each row -> its cells; {} where no cell begins with a blank.
+
+    The reader of rows leaves these blanks out, so that a quote may follow them.
+    """
+    if not re.search(rf"(?m)(?:^|{re.escape(delimiter)})[ ]", text):
+        return {}
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    with suppress(csv.Error):
+        return dict((reader.line_num, cells) for cells in reader)  # noqa: C402 - the line moves on
+    return {}
+
+
+def existing(folder: Path, *names: str) -> str:
+    """Return the first of these names that is a file in the folder; the last if none is.
+
+    >>> existing(Path("nowhere"), " a.png", "a.png")
+    'a.png'
+    """
+    others = (name for name in names[:-1] if name != names[-1])
+    return next((name for name in others if inside(folder, name)), names[-1])
+
+
+def _row(path: Path, columns: Sequence[str], delimiter: str, record: _Record) -> CsvRow:
+    line, cells, exact = record
     named = dict(zip(columns, cells, strict=False))
     if any(cells[len(columns) :]) or named.pop("", ""):
         problem = f"more values than columns. Quote texts with {DELIMITERS[delimiter]}."
         raise FileFormatError(path, problem, where=f"line {line}")
     texts = {name: _cell_text(named.get(name, "")) for name in columns if name}
+    if NAME in texts:  # a name may begin with a blank or an apostrophe
+        place = columns.index(NAME)
+        written = (*exact[place : place + 1], *cells[place : place + 1], texts[NAME])
+        texts[NAME] = existing(path.parent, *written)
     return CsvRow(f"line {line}", texts)
 
 

@@ -191,7 +191,10 @@ def _write(folder: Path, labels: Iterable[Label]) -> None:
     for row in rows:
         vocabulary.check(row.label)
         expected.setdefault(_key(row), row)
-    writer.writerows({name: exact_cell(getattr(row, name)) for name in COLUMNS} for row in rows)
+    writer.writerows(
+        {name: exact_cell(getattr(row, name)) for name in COLUMNS} | {"file": _file_cell(row.file)}
+        for row in rows
+    )
     table, draft = folder / FILE_NAME, folder / f".{FILE_NAME}.new"
     try:
         write_whole(draft, text.getvalue().encode())
@@ -203,6 +206,12 @@ def _write(folder: Path, labels: Iterable[Label]) -> None:
     finally:
         draft.unlink(missing_ok=True)
     (folder / LOG_NAME).unlink(missing_ok=True)
+
+
+def _file_cell(name: str) -> str:
+    """Return the cell of a name of a file, which is no other file's name."""
+    cell = exact_cell(name)
+    return literal(name) if cell == f"'{name}" else str(cell)
 
 
 def _check_read_back(

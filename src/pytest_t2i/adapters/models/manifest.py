@@ -20,6 +20,7 @@ from pytest_t2i.errors import FileFormatError, ModelLoadError, shown, some
 from pytest_t2i.files import (
     FileNames,
     convert,
+    existing,
     named_alike,
     of_cell,
     outside,
@@ -127,7 +128,8 @@ def listed_in(folder: Path, needed: str) -> Iterator[tuple[str, str]]:
         return
     spellings = FileNames(folder)
     for _, row in _rows_of(path, ("file",))[0]:
-        file, text = (str(row.get(name) or "").strip() for name in ("file", needed))
+        written, text = (str(row.get(name) or "") for name in ("file", needed))
+        file, text = existing(folder, written, written.strip()), text.strip()
         if file and text:
             yield spellings.on_disk(file) or file, text
 
@@ -236,7 +238,8 @@ def _pictures(path: Path, rows: Iterable[Row]) -> Iterator[_Picture]:
         row = convert(path, plain, _Plain, where=where)
         # A prompt with outer blanks is written as a literal, which a table keeps.
         is_json = path.suffix.lower() in {".json", ".jsonl"}
-        file, prompt = row.file.strip(), row.prompt.strip() if is_json else row.prompt
+        file = existing(path.parent, row.file, row.file.strip())
+        prompt = row.prompt.strip() if is_json else row.prompt
         for column, value in (("file", file), ("prompt", prompt)):
             if not value.strip():
                 problem = f"expected a text, got {value!r}."
