@@ -37,6 +37,7 @@ that a judge looks at, by its name without address and attributes::
     adapter = "openai"
     path = "our-model@http://127.0.0.1:8000/v1"
     price = "0.04 USD"
+    most_seed = 999                      # the largest seed that the service takes
     [judge_prices]
     "vlm:our-judge" = "0.001 USD"
     "face++" = "0.0005 USD"
@@ -214,6 +215,7 @@ class _Model(msgspec.Struct, forbid_unknown_fields=True):
     max_sequence_length: Count | None = None
     rewrites: bool | None = None
     price: str | None = None
+    most_seed: Count | None = None
 
 
 class _Weights(msgspec.Struct):
@@ -241,6 +243,7 @@ def _model_entry(path: Path, alias: str, plain: Any) -> ModelEntry:
         "parts": {name: _located(path, source) for name, source in model.parts.items()} or None,
         "changes": model.changes and _located(path, model.changes),
         "rewrites": model.rewrites,
+        "most_seed": model.most_seed,
         "call": model.max_sequence_length and {"max_sequence_length": model.max_sequence_length},
     }
     options = LoadOptions(

@@ -179,7 +179,8 @@ class Workshop:
     def seeds(self, grown: WorsenedPrompt, images: int) -> tuple[int, ...]:
         """Seeds that neither side has used, so that no picture tests its own choice."""
         base, text, used = self.new.settings.seed, grown.prompt.text, grown.seeds
-        return seeds_for(self._base.model(), base, text, used + images)[used:]
+        model, most = self._base.model(), self._base.most_seed
+        return seeds_for(model, base, text, used + images, most)[used:]
 
     def draw(self, new: Names, images: int) -> Values:
         """Make and judge the pictures of a hybrid; return their values, [n_prompts, images]."""

@@ -418,6 +418,11 @@ class Components:
         return self.catalogue.models.get(self.settings.model or "")
 
     @property
+    def most_seed(self) -> int | None:
+        """The largest seed that the model under test takes, as a catalogue states."""
+        return self.entry.options.extra.get("most_seed") if self.entry else None
+
+    @property
     def resolved(self) -> ResolvedModel:
         """The model under test by its name, resolved once; see ``model`` for errors."""
         name = self.settings.model or ""

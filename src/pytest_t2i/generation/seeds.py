@@ -11,7 +11,7 @@ import msgspec
 from filelock import FileLock
 
 from pytest_t2i.data import Count, FactKind, Generated, GenerationSettings, Request
-from pytest_t2i.errors import BudgetSpentError, GenerationError
+from pytest_t2i.errors import BudgetSpentError, ConfigurationError, GenerationError
 from pytest_t2i.generation.bill import Bill
 from pytest_t2i.generation.check_pictures import as_generated
 from pytest_t2i.generation.components import Components
@@ -52,17 +52,44 @@ def _seed(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
 
+def seeds_up_to(most: int, base: int, neutral_text: str, count: int) -> tuple[int, ...]:
+    """The same in a range that a service states, 0 to ``most``, each seed once.
+
+    Raises ConfigurationError where the range has too few.
+
+    >>> sorted(seeds_up_to(2, 0, "a photo of a person", 3))
+    [0, 1, 2]
+    """
+    if count > most + 1:
+        raise ConfigurationError(
+            f"{count} images of a prompt need as many seeds, and the model takes 0 to {most} "
+            "(most_seed in its catalogue): ask for fewer images"
+        )
+    drawn, wanted = dict[int, None](), count
+    while len(drawn) < count:
+        drawn = dict.fromkeys(seed % (most + 1) for seed in seeds_of(base, neutral_text, wanted))
+        wanted *= 2
+    return tuple(drawn)[:count]
+
+
 def seeds_for(
-    handle: NamedComponent[TextToImage], base: int, neutral_text: str, count: int
+    handle: NamedComponent[TextToImage],
+    base: int,
+    neutral_text: str,
+    count: int,
+    most: int | None = None,
 ) -> tuple[int, ...]:
     """The first ``count`` seeds of a prompt.
 
     A model of existing images (``available``) has its own seeds. For any other model the seeds
-    follow from ``base`` and the neutral text, so that a triplet shares them.
+    follow from ``base`` and the neutral text, so that a triplet shares them; ``most`` is the
+    largest that it takes, where that is known.
     """
     model = handle.get() if handle.lists_images else None
     if isinstance(model, ReadyMade):
         return tuple(sorted(model.available(neutral_text))[:count])
+    if most is not None:
+        return seeds_up_to(most, base, neutral_text, count)
     return seeds_of(base, neutral_text, count)
 
 

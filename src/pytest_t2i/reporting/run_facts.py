@@ -189,7 +189,8 @@ def facts(record: RunRecord) -> Table:
     images = sum(len(prompt.images) for prompt in record.prompts)
     sections = [
         ("Model", record.model),
-        ("Model version", _version(record)),
+        ("Model version", _told_of_model(record, "version")),
+        ("Settings and seeds", _told_of_model(record, "settings")),
         ("Seeds", _words(record, "seeding")),
         ("Labelled images", str(_labelled_total(record) or "")),
         ("Detectors" if len(detectors) > 1 else "Detector", _detectors(detectors)),
@@ -350,10 +351,10 @@ def _words(record: RunRecord, key: str) -> str:
     return str(part.get("words", "")) if isinstance(part, Mapping) else ""
 
 
-def _version(record: RunRecord) -> str:
-    """Return the model's version as its service reports it; "" if it does not."""
+def _told_of_model(record: RunRecord, key: str) -> str:
+    """Return what a service tells of its model, such as the version; "" if it does not."""
     model = record.provenance.get("model")
-    return str(model.get("version", "")) if isinstance(model, Mapping) else ""
+    return str(model.get(key, "")) if isinstance(model, Mapping) else ""
 
 
 def _per_prompt(record: RunRecord) -> str:

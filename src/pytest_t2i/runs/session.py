@@ -234,7 +234,8 @@ class Session:
 
     def seeds(self, neutral: Prompt, images: int) -> tuple[int, ...]:
         """Return the seeds of a prompt's images; those of ready-made images are fixed."""
-        return seeds_for(self.components.model(), self.settings.seed, neutral.text, images)
+        model, most = self.components.model(), self.components.most_seed
+        return seeds_for(model, self.settings.seed, neutral.text, images, most)
 
     def texts_of(self, prompt: Prompt) -> set[str]:
         """Return the texts of a prompt's images: its own, or those of a mitigation."""

@@ -8,7 +8,8 @@ from PIL import Image
 
 from pytest_t2i.adapters.models import hugging_face_images, openai_images
 from pytest_t2i.data import Generated, GenerationSettings
-from pytest_t2i.generation.seeds import Seeding, difference, probe, seeding_of
+from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.generation.seeds import Seeding, difference, probe, seeding_of, seeds_up_to
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import LoadOptions, MayIgnoreSeeds
 
@@ -115,3 +116,21 @@ def test_a_fact_of_another_shape_is_not_known(tmp_path):
     assert seeding_of(store, "a") == Seeding("seeded", 1)
     assert seeding_of(store, "b") is seeding_of(store, "c") is None
     store.close()
+
+
+def test_seeds_of_a_range_stand_once_each_and_grow_with_the_count():
+    few, all_of_them = (seeds_up_to(999, 0, "a nurse", count) for count in (20, 1000))
+    assert all_of_them[:20] == few
+    assert sorted(all_of_them) == list(range(1000))
+    with pytest.raises(ConfigurationError, match="takes 0 to 999"):
+        seeds_up_to(999, 0, "a nurse", 1001)
+
+
+def test_a_catalogue_states_the_largest_seed(tmp_path):
+    from pytest_t2i.adapters.catalogue import read_catalogues
+    from pytest_t2i.adapters.registry import Registries
+
+    file = tmp_path / "own.toml"
+    file.write_text('[models.ours]\nadapter = "openai"\npath = "m"\nmost_seed = 999\n', "utf-8")
+    catalogue = read_catalogues(Registries().catalogues, file)
+    assert catalogue.models["ours"].options.extra["most_seed"] == 999

@@ -24,4 +24,5 @@ class CountingFactory:
         model: TextToImage = self.factory(options)
         if isinstance(model, EndpointModel):
             model.faults, model.spending = self.faults, self.spending
+            model.most_seed = options.extra.get("most_seed")
         return model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -63,6 +64,10 @@ class EndpointModel(RemoteService[Generated]):
     """Counter of costs, which the run sets where a price is known."""
     faults: FaultCounts | None = None
     """Counter of failures by kind, which the run sets."""
+    most_seed: int | None = None
+    """Largest seed that the service takes, which the run sets; None where it is not known."""
+    settings_words = "sent, not confirmed"
+    """What is known of whether the service uses the settings that it is sent."""
     versions: Mapping[str, str] = EMPTY
     """Version of the model that the service reported, which the run sets."""
     counted_versions: Mapping[str, str] = EMPTY
@@ -113,9 +118,14 @@ class EndpointModel(RemoteService[Generated]):
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Model, address (without user, password and query) and version."""
+        """Model, address (without user, password and query), version, and use of settings."""
         version = versions_words(self.versions) or "not told"
-        return {"model": self.model, "endpoint": self.address, "version": version}
+        return {
+            "model": self.model,
+            "endpoint": self.address,
+            "version": version,
+            "settings": self.settings_words,
+        }
 
     def ask_versions(self, seconds: float) -> Mapping[str, str]:  # noqa: ARG002 - for those who ask
         """Request the model's version once; {} where the service reports none.
@@ -163,6 +173,15 @@ class EndpointModel(RemoteService[Generated]):
     def unusable(self, words: str) -> Generated:
         """An unreadable image, for a single picture that is broken."""
         return Generated(None, refusal=f"{Undetected.UNREADABLE}: {words}")
+
+    def failure(self, words: str, remedy: str) -> T2IError:
+        """The error where the service cannot be used; of a seed's range it says how to state it."""
+        if re.search(r"\bseeds?\b", words) and self.most_seed is None:
+            remedy += (
+                " If seeds have a range there, state the largest one in a catalogue "
+                "(--t2i-catalogue FILE): most_seed = 999 in the model's table."
+            )
+        return super().failure(words, remedy)
 
     def is_refused(self, answer: Generated) -> bool:
         """Whether an image was refused."""
@@ -215,6 +234,8 @@ class EndpointModel(RemoteService[Generated]):
     def _made(
         self, request: Request, pace: Pace, is_over: Callable[[], bool] = lambda: False
     ) -> Generated:
+        if self.most_seed is not None and request.seed > self.most_seed:  # of a probe
+            request = replace(request, seed=request.seed % (self.most_seed + 1))
         attempt = self.attempts(request)
 
         def answer(seconds: float) -> Generated:

@@ -138,7 +138,7 @@ class Service:
         return next(_texts(at(answer, "model")), None)
 
     def filtered(self, model: str, answer: Any) -> str:  # noqa: ARG002 - one is silent
-        """Why an answer without picture and reason is a refusal, as documented; "" if it is none."""
+        """Why an answer without picture and reason is a refusal, as documented; else ""."""
         return ""
 
 
@@ -829,6 +829,8 @@ class ServiceModel(EndpointModel):
         self._not_taken: set[str] = set()
         self._lock = Lock()
         self._prices: set[str] = set()
+        if service.has_forms:
+            self.settings_words = "checked by the service's description of the model"
 
     def attempts(self, request: Request) -> _Attempts:
         """The attempts to get one picture."""

@@ -540,7 +540,8 @@ def test_a_model_is_known_by_name_and_plain_address(monkeypatch):
     same = loaded("m", "http://me:secret-word-1@127.0.0.1:1/v1/?api-version=secret-word-2")
     assert same.fingerprint == first.fingerprint
     address = {"model": "m", "endpoint": "http://127.0.0.1:1/v1"}
-    assert same.provenance == {**address, "version": "not told"}
+    unsure = {"version": "not told", "settings": "sent, not confirmed"}
+    assert same.provenance == {**address, **unsure}
     assert "secret-word" not in repr(same) + str(vars(same))
     others = [loaded("n@http://127.0.0.1:1/v1"), loaded("m@http://127.0.0.1:2/v1"), loaded("m")]
     assert first.fingerprint not in {one.fingerprint for one in others}

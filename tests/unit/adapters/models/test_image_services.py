@@ -1,5 +1,6 @@
 """Every service, against a server on this machine that speaks and fails as it does."""
 
+import base64
 import json
 from pathlib import Path
 
@@ -213,6 +214,31 @@ def test_an_empty_output_whose_log_names_the_filter_is_refused(tmp_path):
     (made,) = model.generate([Request("a nurse", 1)])
     assert "NSFW content detected" in made.refusal
     assert len(sent) == 2  # the first asks for the description
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_settings_that_no_description_confirms_are_said_to_be_sent(name, tmp_path):
+    with serving() as server:
+        words = model_of(name, server.address, tmp_path).provenance["settings"]
+    is_described = name == "replicate"
+    assert words.startswith("checked" if is_described else "sent, not confirmed")
+
+
+def test_seeds_stay_within_the_range_of_a_service(tmp_path):
+    model = model_of("together", "http://127.0.0.1:9", tmp_path)
+    model.most_seed = 999
+    drawing = {"data": [{"b64_json": base64.b64encode(drawn("a", 1)).decode()}]}
+    sent = answering(model, drawing, drawing)
+    list(model.generate([Request("a nurse", seed) for seed in (7, 20261)]))
+    assert {body["seed"] for body in sent} == {7, 261}
+
+
+def test_a_seed_that_is_refused_says_how_to_state_its_range(tmp_path):
+    model = model_of("together", "http://127.0.0.1:9", tmp_path)
+    error = model.failure("HTTP 400: seed must be below 1000", "")
+    assert "most_seed = 999" in str(error)
+    model.most_seed = 5
+    assert "most_seed" not in str(model.failure("HTTP 400: seed must be below 3", ""))
 
 
 @pytest.mark.parametrize(
