@@ -901,3 +901,14 @@ def test_a_single_broken_picture_with_a_price_ends_nothing(tmp_path):
         pictures = list(model.generate(REQUESTS))
     assert [picture.image is None for picture in pictures].count(True) == 1
     assert len(server.asked) == len(REQUESTS)
+
+
+def test_an_answer_that_names_another_model_is_not_taken(monkeypatch):
+    from types import SimpleNamespace
+
+    monkeypatch.setattr(openai_images, "is_cut", lambda _: False)
+    model = openai_images.load(LoadOptions(source="m-1@http://127.0.0.1:1/v1"))
+    parsed = SimpleNamespace(model="m-1-mini", data=[])
+    answered = SimpleNamespace(http_response=None, parse=lambda: parsed)
+    with pytest.raises(GenerationError, match=r"m-1 was asked for.*with m-1-mini"):
+        model._picture(answered, 1.0)
