@@ -35,7 +35,8 @@ def read_run(path: str | Path) -> RunRecord:
     'MEASURED'
     """
     path = Path(path)
-    record = convert(path, read_json(path, SCHEMA, kind="run.json"), RunRecord)
+    plain = read_json(path, SCHEMA, kind="run.json", remedy="A run of the suite records one.")
+    record = convert(path, plain, RunRecord)
     for name, kind in (("settings", _Settings), ("work", Work), ("provenance", _Provenance)):
         convert(path, getattr(record, name), kind, where=name)
     audits_by_name = {audit.name: audit for audit in installed_audits()}
