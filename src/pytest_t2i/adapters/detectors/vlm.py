@@ -412,10 +412,13 @@ class ChatPanel(Panel, RemoteService[Reply]):
 
 
 def _with_builds(versions: dict[str, str], before: Mapping[str, str]) -> dict[str, str]:
-    """The version with all builds that have answered in turn, where this is one of them."""
-    builds = before.get(BUILD, "")
-    is_one = versions.get(BUILD) in builds.split(OR) and {**versions, BUILD: builds} == before
-    return dict(before) if is_one else versions
+    """The version with all builds that have answered in turn, and this one where it is new."""
+    builds, build = before.get(BUILD, "").split(OR), versions.get(BUILD)
+    if build is None or {**versions, BUILD: before.get(BUILD)} != before:
+        return versions
+    if len(builds) == 1 and build not in builds:
+        return versions
+    return {**versions, BUILD: OR.join(sorted({*builds, build}))}
 
 
 def _data_url(picture: Image) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from judge_server import Plan, is_trial, judging, picture
 
 from pytest_t2i.adapters.detectors import vlm
 from pytest_t2i.adapters.detectors.judging import JudgeRun
+from pytest_t2i.adapters.detectors.vlm import JudgeChangedError
 from pytest_t2i.adapters.support.spending import Spending
 from pytest_t2i.data import Money, Undetected
 from pytest_t2i.errors import BudgetSpentError, ConfigurationError, T2IError
@@ -393,11 +395,15 @@ def test_builds_in_turn_end_a_run_once_and_are_one_judge_from_then_on(names):
         return {"model": "m", "system_fingerprint": f"fp-{names[number % len(names)]}"}
 
     with judging(Plan(version=version)) as server:
-        run, ended = JudgeRun(), 0
-        for _ in range(len(set(names)) - 1):
-            with pytest.raises(T2IError, match=r"it judged, to one more build.*to pin one, name"):
-                judge(server, run=run).detect(pictures(40, start=100 * ended))
-            run, ended = JudgeRun(memory=run.memory), ended + 1
+        run = JudgeRun()
+        with pytest.raises(T2IError, match=r"it judged, to one more build.*to pin one, name"):
+            judge(server, run=run).detect(pictures(40, start=1000))
+        for later in range(2, len(set(names))):
+            run = JudgeRun(memory=run.memory)
+            # A run that begins with the build that is left over knows all of them, and goes on.
+            with suppress(JudgeChangedError):
+                judge(server, run=run).detect(pictures(40, start=1000 * later))
+        run = JudgeRun(memory=run.memory)
         several = judge(server, run=run)
         assert len(several.detect(pictures(40))) == 40
         builds = " or ".join(sorted({f"fp-{name}" for name in names}))
@@ -405,6 +411,27 @@ def test_builds_in_turn_end_a_run_once_and_are_one_judge_from_then_on(names):
         assert any("to pin one" in note for note in run.notes)
         again = judge(server, run=JudgeRun(memory=run.memory))
         assert again.fingerprint == several.fingerprint
+
+
+def test_a_build_that_begins_a_run_joins_those_that_answered_in_turn():
+    builds = ["a"]
+
+    def version(_):
+        return {"model": "m", "system_fingerprint": f"fp-{builds[-1]}"}
+
+    with judging(Plan(version=version)) as server:
+        run = JudgeRun()
+        changing = judge(server, run=run)
+        changing.detect(pictures(2))
+        builds.append("b")
+        with pytest.raises(T2IError, match="to one more build"):
+            changing.detect(pictures(2, start=100))
+        for build in "cab":
+            builds.append(build)
+            run = JudgeRun(memory=run.memory)
+            several = judge(server, run=run)
+            assert len(several.detect(pictures(2, start=200))) == 2
+            assert "system_fingerprint fp-a or fp-b or fp-c" in several.provenance["version"]
 
 
 def test_a_version_that_is_not_told_is_the_last_one():
