@@ -122,8 +122,6 @@ def print_objects(repeats: int) -> None:
             print(f"| {world} | {triplets} | {told} |", flush=True)
 
 
-
-
 def main(repeats: int = 200) -> None:
     """Print the tables."""
     print(

@@ -20,6 +20,8 @@ from pytest_t2i.generation.store import Store
 ENOUGH_BATCHES = 3
 """Fewest batches after the first that give a pace."""
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
+
+
 @dataclass(slots=True)
 class BatchTimes:
     """Times of the batches of one model in this process.

@@ -60,7 +60,7 @@ def test_a_blank_that_is_no_part_of_a_name_is_left_out(folder):
     (folder / " a.png").unlink()
     (folder / "'=1.png").unlink()
     (folder / "labels.csv").write_text(
-        "file, label, annotator\n  \"a.png\" , male, ada\n'=1.png, male, ada\n"
+        'file, label, annotator\n  "a.png" , male, ada\n\'=1.png, male, ada\n'
     )
     assert {label.file for label in read_labels(folder)} == {"a.png", "=1.png"}
     (folder / "labels.csv").write_text("label, file, annotator\nmale, a.png, ada\n")

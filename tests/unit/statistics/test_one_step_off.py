@@ -188,8 +188,6 @@ def test_two_images_that_moved_are_told_from_chance():
     assert found == pytest.approx(stats.norm.cdf(-np.sqrt(2.0)))
 
 
-
-
 @pytest.mark.parametrize(("prompts", "pays"), [(9, False), (10, True)])
 def test_ten_prompts_pay_for_the_bias_that_their_counts_show(prompts, pays):
     uneven, even = np.array([[18], [2]]), np.array([[10], [10]])

@@ -48,9 +48,7 @@ class ClipProb:
     number of ``faces``.
     """
 
-    def __init__(
-        self, faces: FaceDetector, clip: ClipDetector, *, least: float = LEAST
-    ) -> None:
+    def __init__(self, faces: FaceDetector, clip: ClipDetector, *, least: float = LEAST) -> None:
         """Combine the parts."""
         self.faces, self.clip, self._least = faces, clip, least
 
