@@ -307,8 +307,8 @@ class ChatPanel(Panel, RemoteService[Reply]):
             return
         if changed == {BUILD}:
             several = OR.join(sorted([*builds, now[BUILD]]))
-            known = {**self.run.versions[self._plain], BUILD: several}
-            self.run.memory.remember(FactKind.JUDGE_VERSION.of(self._plain), known)
+            versions = {**self.run.versions[self._plain], BUILD: several}
+            self.run.memory.remember(FactKind.JUDGE_VERSION.of(self._plain), versions)
             raise JudgeChangedError(
                 f"{self} has changed while it judged, to one more build ({BUILD}): it was "
                 f"{before[BUILD]}, now it is {now[BUILD]}. Nothing that this one said is kept; "

@@ -13,7 +13,6 @@ from pytest_t2i.generation.store.index import connect_reading
 AT_ONCE = 500
 """Number of keys in one query."""
 
-
 HASHES = "SELECT file, sha256 FROM images WHERE key IN ({keys}) AND file IS NOT NULL"
 
 
