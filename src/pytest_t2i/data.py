@@ -706,7 +706,7 @@ class Attribute:
 class Interval:
     """An estimate with its confidence interval.
 
-    >>> score = Interval(-0.2, -0.5, 0.1, 0.95, "blaker", 20)
+    >>> score = Interval(-0.2, -0.5, 0.1, 0.95, "clopper-pearson", 20)
     >>> print(score), 0.0 in score
     -0.200 [-0.500, 0.100]
     (None, True)

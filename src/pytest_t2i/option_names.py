@@ -155,7 +155,7 @@ OPTIONS = (
     ),
     Option(
         "confidence",
-        "confidence level of intervals (default: 0.95)",
+        "one-sided confidence level of verdicts (default: 0.95; intervals are two-sided at 0.90)",
         "LEVEL",
     ),
     Option(

@@ -65,6 +65,7 @@ class Settings:
     save_baseline: Path | None = None
     force_baseline: bool = False
     confidence: float = 0.95
+    """One-sided level of verdicts."""
     run_level: float | None = None
     """Level that all comparisons of the run share; None gives each one ``confidence``."""
     inconclusive: tuple[str, str] = ("pass", "status")
@@ -100,6 +101,15 @@ class Settings:
         if self.model is None or self.mitigation is None:
             return self.model or ""
         return f"{self.model} with {self.mitigation}"
+
+    @property
+    def interval_level(self) -> float:
+        """Level of the two-sided intervals that decide: each end holds at ``confidence``.
+
+        >>> Settings().interval_level
+        0.9
+        """
+        return round(2.0 * self.confidence - 1.0, 12)
 
     def as_json(self) -> dict[str, Any]:
         """Return the settings as plain values for run.json."""

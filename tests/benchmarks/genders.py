@@ -19,7 +19,7 @@ from shared_data import data, heading, table
 from pytest_t2i.adapters.detectors.age_bands import AGES, band_of
 from pytest_t2i.adapters.registry import Registry, named_part
 from pytest_t2i.protocols import LoadOptions
-from pytest_t2i.statistics import clopper_pearson
+from pytest_t2i.statistics import share_interval
 
 SETS = {"faces": "gender", "portraits": "prompted_gender"}
 """Folder -> column that holds the gender."""
@@ -97,7 +97,7 @@ def right(labels, gender):
 
 def share(hits, of):
     """A share with its interval of 95 %."""
-    interval = clopper_pearson(hits, of, 0.95)
+    interval = share_interval(hits, of, 0.95)
     return f"{hits} of {of}: {hits / of:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 

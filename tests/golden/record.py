@@ -1,6 +1,6 @@
 """Golden records: what runs write, kept byte by byte, so that a change of the code's shape shows.
 
-    PYTHONPATH=tests:tests/golden python tests/golden/record.py [SCENARIO ...]
+    PYTHONPATH=tests:tests/golden:tests/trials python tests/golden/record.py [SCENARIO ...]
 
 writes them anew, which only a change that is meant to change results does. A record holds run.json,
 the baseline, and the rows of the store. Times, versions and paths are left out. Numbers have ten
@@ -116,7 +116,10 @@ def run(folder: Path, step: Step) -> tuple[dict[str, Any], list[str]]:
     return written, [" ".join([step.model, *step.arguments, "->", str(done.status)]), *checks]
 
 
-SHOWN_OF_CHECK = ("test", "metric", "subject", "outcome", "estimate", "low", "high")
+SHOWN_OF_CHECK = (
+    "test", "metric", "subject", "outcome", "estimate", "low", "high",
+    "operator", "bound", "against",
+)  # fmt: skip
 
 
 def plain_checks(checks: list[dict[str, Any]]) -> list[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import json
 import math
 import re
+from collections import Counter
 
 import pytest
 from record import DATA, VERDICTS, record
@@ -57,3 +59,23 @@ def test_the_machines_last_digits_alone_are_no_difference():
 @pytest.mark.parametrize("folder", [DATA, VERDICTS])
 def test_every_record_has_its_scenario(folder):
     assert {file.stem for file in folder.iterdir()} == set(SCENARIOS)
+
+
+def test_no_verdict_is_told_whose_interval_holds_the_limit():
+    checks = [
+        json.loads(line)
+        for file in VERDICTS.iterdir()
+        for line in file.read_text().splitlines()
+        if line.startswith(" [")
+    ]
+    decided = Counter()
+    for _, metric, subject, outcome, _, low, high, operator, bound, against in checks:
+        if against != "limit" or outcome == "INCONCLUSIVE" or low is None:
+            continue
+        decided[outcome] += 1
+        within, beyond = (high <= bound, low > bound)
+        if operator.startswith(">"):
+            within, beyond = low >= bound, high < bound
+        told = f"{outcome} of {metric} of {subject}: [{low}, {high}] {operator} {bound}"
+        assert within if outcome == "PASS" else beyond, told
+    assert min(decided["PASS"], decided["FAIL"]) > 50

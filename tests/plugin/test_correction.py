@@ -93,7 +93,7 @@ def test_bars_verdicts_and_the_worst_prompts_go_by_people(sampled):
         # Checks hold absolute values.
         assert check["estimate"] == pytest.approx(abs(score["estimate"]))
         assert any(
-            told.startswith("corrected by 48 labels of 1 annotator; uncorrected: ")
+            "corrected by 48 labels of 1 annotator; uncorrected: " in told
             for told in check["remarks"]
         )
     parity = project.part("parity")
@@ -102,7 +102,7 @@ def test_bars_verdicts_and_the_worst_prompts_go_by_people(sampled):
     told = " ".join(result.stdout.str().split())
     assert told.count("(uncorrected ") == 1
     page = unescape(project.page())
-    assert "by people's labels (8 male); colour alone" in page
+    assert "from people's 8 labels (8 male); colour alone" in page
     summary = (project.path / "reports/t2i/summary.md").read_text()
     assert summary.count("uncorrected") >= 1
 
@@ -138,7 +138,9 @@ def test_every_place_shows_the_judged_number(sampled, wrong):
     page = unescape(project.page())
     for prompt in record["prompts"]:
         people = ", ".join(f"{n} {label}" for label, n in sorted(prompt["people"].items())[::-1])
-        beside = f"by people's labels ({people}); colour alone {signed(prompt['uncorrected'])} ("
+        count = sum(prompt["people"].values())
+        alone = f"colour alone {signed(prompt['uncorrected'])} ("
+        beside = f"from people's {count} labels ({people}); {alone}"
         assert page.count(beside) >= 2, beside
 
 

@@ -115,7 +115,7 @@ def test_what_cannot_be_foreseen_has_all_its_images_at_once(project):
     project.run(*SEQUENTIAL, model="biased")
     check = project.record()["prompts"][0]
     assert len(check["images"]) == 20
-    assert check["prompt_bias_score"]["method"] == "blaker"
+    assert check["prompt_bias_score"]["method"] == "clopper-pearson"
 
 
 @pytest.mark.slow
@@ -126,8 +126,8 @@ def test_without_the_switch_nothing_changes(plain):
     assert "early stopping" not in result.stdout.str()
     methods = {check["metric"]: check["method"] for check in plain.record()["checks"]}
     assert methods == {
-        "prompt_bias_score": "blaker",
-        "stereotype_score": "blaker",
+        "prompt_bias_score": "clopper-pearson",
+        "stereotype_score": "clopper-pearson",
     }
 
 
@@ -204,4 +204,4 @@ def test_a_model_takes_all_its_images_and_the_run_says_so(project):
     result.stdout.fnmatch_lines(["*early stopping: all * images were needed*"])
     assert any("saves no images of test_model: " in note for note in record["work"]["notes"])
     model = next(check for check in record["checks"] if check["metric"] == "model_bias_score")
-    assert (model["method"], model["level"]) == ("bounding functions", 0.95)
+    assert (model["method"], model["level"]) == ("bounding functions", 0.9)

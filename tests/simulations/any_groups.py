@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pytest_t2i.statistics import clopper_pearson
+from pytest_t2i.statistics import share_interval
 from pytest_t2i.statistics.distances import (
     mean_total_variation_interval,
 )
@@ -87,7 +87,7 @@ def compared(groups: int, one: str, other: str, images: int, runs: int = RUNS) -
 
 def rate(count: int, runs: int = RUNS) -> str:
     """A rate with the interval of the simulation."""
-    interval = clopper_pearson(count, runs, LEVEL)
+    interval = share_interval(count, runs, LEVEL)
     return f"{count / runs:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import stats
 from worlds import FIXED
 
-from pytest_t2i.statistics import clopper_pearson, paired_model_bias_change
+from pytest_t2i.statistics import paired_model_bias_change, share_interval
 from pytest_t2i.statistics.change import unmoved_model_bias_change
 
 LEVEL, ONE_SIDED, RUNS = 0.95, 0.9, 250
@@ -112,7 +112,7 @@ def found(before: Biases, after: Biases, prompts: int, n: int, *, runs: int, see
 
 
 def shown(count: int, n: int) -> str:
-    seen = clopper_pearson(count, n, 0.95)
+    seen = share_interval(count, n, 0.95)
     return f"{seen.estimate:.3f} [{seen.low:.3f}, {seen.high:.3f}]"
 
 

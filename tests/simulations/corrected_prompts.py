@@ -23,7 +23,7 @@ LIMIT = 0.5
 @cache
 def interval(male: int, female: int) -> Interval:
     """The exact interval of a prompt bias score."""
-    return prompt_bias_interval(male, female, LEVEL, method="blaker")
+    return prompt_bias_interval(male, female, LEVEL)
 
 
 def covers(found: Interval, score: float) -> bool:

@@ -17,7 +17,7 @@ from pytest_t2i.audits.crowd.shown import ShownCrowd
 from pytest_t2i.data import Outcome
 from pytest_t2i.metrics.crowds import MOST_PEOPLE
 from pytest_t2i.protocols import People
-from pytest_t2i.statistics.shares import clopper_pearson
+from pytest_t2i.statistics.shares import share_interval
 from pytest_t2i.verdicts.judge import decide
 
 LEVEL = 0.95
@@ -176,7 +176,7 @@ def runs_of(world: World, images: int, runs: int, seed: int) -> Iterator[Run]:
         _, less = pictures.signed_p_values(2, truth)
         outcome = decide(pictures.evidence(BOUND, LEVEL), LEVEL)
         men, women = int(drawn.found_men.sum()), int(drawn.found_women.sum())
-        share = clopper_pearson(men, men + women, LEVEL)
+        share = share_interval(men, men + women, LEVEL)
         yield Run(
             min(greater, less) >= tail,
             2 * share.low - 1 <= truth <= 2 * share.high - 1,
@@ -187,7 +187,7 @@ def runs_of(world: World, images: int, runs: int, seed: int) -> Iterator[Run]:
 
 def _by_people(men: int, women: int) -> Outcome:
     """Return the verdict if all people were independent."""
-    share = clopper_pearson(men, men + women, 2 * LEVEL - 1)
+    share = share_interval(men, men + women, 2 * LEVEL - 1)
     low, high = 2 * share.low - 1, 2 * share.high - 1
     if low > BOUND or high < -BOUND:
         return Outcome.FAIL

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from pytest_t2i.statistics import clopper_pearson
+from pytest_t2i.statistics import share_interval
 from pytest_t2i.statistics.curves import half_step_interval, mean_band
 
 LEVEL, RUNS, STEPS = 0.95, 500, 8
@@ -84,7 +84,7 @@ def held(world: str, n: int, *, runs: int, seed: int) -> tuple[int, float, float
 
 
 def shown(count: int, runs: int) -> str:
-    found = clopper_pearson(count, runs, 0.95)
+    found = share_interval(count, runs, 0.95)
     return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 

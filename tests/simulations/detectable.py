@@ -11,7 +11,7 @@ import numpy as np
 from change import at, beta, halves
 from worlds import FIXED
 
-from pytest_t2i.statistics import change_p_value, clopper_pearson
+from pytest_t2i.statistics import change_p_value, share_interval
 from pytest_t2i.statistics.planning import found_growth
 
 LEVEL, RUNS = 0.95, 150
@@ -48,7 +48,7 @@ def found(world: str, prompts: int, n: int, *, runs: int, seed: int) -> tuple[fl
 
 
 def shown(count: int, n: int) -> str:
-    seen = clopper_pearson(count, n, 0.95)
+    seen = share_interval(count, n, 0.95)
     return f"{seen.estimate:.2f} [{seen.low:.2f}, {seen.high:.2f}]"
 
 

@@ -105,7 +105,7 @@ def twice(
 
 def upper(rate: float, repeats: int) -> float:
     """Upper end of the exact 95 % interval of a rate."""
-    return statistics.clopper_pearson(round(rate * repeats), repeats, 0.95).high
+    return statistics.share_interval(round(rate * repeats), repeats, 0.95).high
 
 
 def shown(rate: float, repeats: int) -> str:

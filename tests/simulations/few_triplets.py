@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_t2i.statistics import clopper_pearson, object_bias_intervals
+from pytest_t2i.statistics import object_bias_intervals, share_interval
 from pytest_t2i.statistics.objects import object_bias_p_values
 
 OBJECTS, LEAST = 1000, 10
@@ -81,7 +81,7 @@ def rates(world: str, triplets: int, score: float, seed: int) -> dict[str, tuple
 def shown(count: int, n: int) -> str:
     if not n:
         return "-"
-    found = clopper_pearson(count, n, 0.95)
+    found = share_interval(count, n, 0.95)
     return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 

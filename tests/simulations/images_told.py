@@ -14,12 +14,12 @@ from worlds import FIXED
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.statistics import (
     Design,
-    clopper_pearson,
     model_bias_interval,
     one_sided,
     paired_model_bias_change,
     prompt_bias_interval,
     prompt_power,
+    share_interval,
 )
 from pytest_t2i.statistics.change import unmoved_model_bias_change
 from pytest_t2i.statistics.model import FixedWords
@@ -155,7 +155,7 @@ def _told(true: int | None, known: list[tuple[Interval, int | None]], bound: flo
 
 
 def shown(count: int, n: int) -> str:
-    found = clopper_pearson(count, n, 0.95)
+    found = share_interval(count, n, 0.95)
     return f"{found.estimate:.2f} [{found.low:.2f}, {found.high:.2f}]"
 
 

@@ -39,8 +39,8 @@ SMALL = 1e-9
 
 # name -> (interval of k out of n, its true value at a share p)
 OF_ONE_SHARE: dict[str, tuple[Callable[[int, int], Interval], Callable[[float], float]]] = {
-    "clopper_pearson": (
-        lambda k, n: statistics.clopper_pearson(k, n, LEVEL), lambda p: p,
+    "share_interval": (
+        lambda k, n: statistics.share_interval(k, n, LEVEL), lambda p: p,
     ),
     "prompt_bias_interval": (
         lambda k, n: statistics.prompt_bias_interval(k, n - k, LEVEL), lambda p: 2 * p - 1,

@@ -48,7 +48,7 @@ ESTIMATORS: dict[str, Estimate] = {
     "above floor": above_floor,
     "jackknife": jackknife,
     "root of square": root_of_square,
-    "deconvolution": statistics.corrected_model_bias_score,
+    "midpoint of bounds": statistics.corrected_model_bias_score,
 }
 
 

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from pytest_t2i.statistics import clopper_pearson
+from pytest_t2i.statistics import share_interval
 from pytest_t2i.statistics.model import FixedWords
 
 RUNS, IMAGES = 1000, (10, 20, 40, 100)
@@ -47,7 +47,7 @@ def verdicts(world: str, images: int, *, above: float, runs: int, seed: int) -> 
 
 
 def shown(count: int, runs: int) -> str:
-    found = clopper_pearson(count, runs, 0.95)
+    found = share_interval(count, runs, 0.95)
     return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 

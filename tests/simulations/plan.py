@@ -12,13 +12,13 @@ from worlds import FIXED
 
 from pytest_t2i.statistics import (
     Design,
-    clopper_pearson,
     family_p_values,
     model_bias_p_value,
     one_sided,
     paired_model_bias_change,
     prompt_bias_p_values,
     prompt_power,
+    share_interval,
 )
 from pytest_t2i.statistics.planning import gate_power, model_power
 
@@ -108,7 +108,7 @@ def model_delivered(world, prompts, images, limit, *, runs, seed):
 
 
 def shown(right, runs):
-    found = clopper_pearson(right, runs, 0.95)
+    found = share_interval(right, runs, 0.95)
     return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 from scipy.stats import spearmanr
 
-from pytest_t2i.statistics import clopper_pearson
+from pytest_t2i.statistics import share_interval
 from pytest_t2i.statistics.associations import rank_correlation_interval
 
 LEVEL, RUNS, EXPECTED = 0.95, 200, 0.3
@@ -51,7 +51,7 @@ def found(
 
 
 def shown(count: int, n: int) -> str:
-    seen = clopper_pearson(count, n, 0.95)
+    seen = share_interval(count, n, 0.95)
     return f"{seen.estimate:.3f} [{seen.low:.3f}, {seen.high:.3f}]"
 
 

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from pytest_t2i.statistics import clopper_pearson, ranking
+from pytest_t2i.statistics import ranking, share_interval
 
 PROMPTS, LEVEL, RUNS = 100, 0.95, 200
 
@@ -65,7 +65,7 @@ def main() -> None:
             cells = []
             for images in (8, 20, 40, 100):
                 counts = told(world, images, runs=RUNS, seed=36)
-                found = clopper_pearson(sum(counts[side] for side in sides), RUNS, 0.95)
+                found = share_interval(sum(counts[side] for side in sides), RUNS, 0.95)
                 cells.append(f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]")
             print(f"| {name} | {' | '.join(cells)} |")
             sys.stdout.flush()

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pytest_t2i.statistics import clopper_pearson
+from pytest_t2i.statistics import share_interval
 
 
 def share_of(happened: int, runs: int) -> str:
     """A share of runs with its 95 % interval: ``0.046 [0.029, 0.068]``."""
-    return str(clopper_pearson(happened, runs, 0.95))
+    return str(share_interval(happened, runs, 0.95))
 
 
 def rate(happened: Sequence[bool | float]) -> str:
@@ -21,4 +21,4 @@ def rate(happened: Sequence[bool | float]) -> str:
 
 def least(happened: Sequence[bool | float], level: float = 0.99) -> float:
     """What the true rate exceeds, at this one-sided level: a test fails where it is above 5 %."""
-    return clopper_pearson(int(np.sum(happened)), len(happened), 2.0 * level - 1.0).low
+    return share_interval(int(np.sum(happened)), len(happened), 2.0 * level - 1.0).low

@@ -93,7 +93,7 @@ def _pictures(model: Loaded, finder: ObjectFinder, word: str, prompt: str, image
 def _counted(pictures: Sequence[tuple[Mask, Mask]], rng: np.random.Generator) -> Mapping[str, object]:
     shares = [(metrics.coverage(region, mask), covered_by_chance(region, mask, rng)) for region, mask in pictures]
     more = sum(covered > chance for covered, chance in shares)
-    interval = statistics.clopper_pearson(more, len(shares), LEVEL) if shares else None
+    interval = statistics.share_interval(more, len(shares), LEVEL) if shares else None
     return {
         "pictures with the object": len(shares),
         "covers more than by chance": more,

@@ -157,7 +157,7 @@ def _placed(world: World, words: Sequence[Concept], place: str) -> Mapping[str, 
 
 
 def _interval(seen: NDArray[np.bool_]) -> list[float]:
-    interval = statistics.clopper_pearson(int(seen.sum()), seen.size, LEVEL)
+    interval = statistics.share_interval(int(seen.sum()), seen.size, LEVEL)
     return [round(value, 4) for value in (interval.estimate, interval.low, interval.high)]
 
 

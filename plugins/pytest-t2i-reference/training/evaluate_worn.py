@@ -81,7 +81,7 @@ def share_of(names: frozenset[str], seen: Sequence[frozenset[str]]) -> Sequence[
     >>> share_of(frozenset({"hat"}), [frozenset({"hat", "person"}), frozenset()])
     [0.5, 0.013, 0.987]
     """
-    share = statistics.clopper_pearson(sum(bool(names & each) for each in seen), len(seen), LEVEL)
+    share = statistics.share_interval(sum(bool(names & each) for each in seen), len(seen), LEVEL)
     return [round(value, 3) for value in (share.estimate, share.low, share.high)]
 
 

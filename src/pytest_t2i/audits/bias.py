@@ -34,6 +34,7 @@ from pytest_t2i.statistics.change import (
     prompt_bias_change,
 )
 from pytest_t2i.statistics.families import leans
+from pytest_t2i.statistics.model import midpoints
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.planning import COARSE, found_growth, least_found
 from pytest_t2i.statistics.ranks import Rank
@@ -69,8 +70,8 @@ class Bias(Score[DetectedPrompt]):
         # A correction by people's labels covers the undetected images.
         return 0 if member.corrected is not None else member.unknown
 
-    def is_corrected(self, member: DetectedPrompt) -> bool:
-        return member.corrected is not None
+    def corrected_value(self, member: DetectedPrompt) -> float | None:
+        return None if member.corrected is None else member.corrected.score
 
     def described(self, member: DetectedPrompt) -> dict[str, Any]:
         corrected = member.corrected
@@ -78,7 +79,9 @@ class Bias(Score[DetectedPrompt]):
         if corrected is not None:
             plain = prompt_bias_score(member.male, member.female)
             beside = "no clear image" if plain is None else f"{plain:+.3f}"
-            remarks.insert(0, f"{corrected.how}; uncorrected: {beside}")
+            remarks.insert(
+                0, f"of all {len(member.seeds)} images, {corrected.how}; uncorrected: {beside}"
+            )
         if member.why_not_corrected:
             remarks.insert(0, member.why_not_corrected)
         return {
@@ -130,6 +133,9 @@ class Bias(Score[DetectedPrompt]):
     def mean(self, tallies: Tallies, level: float) -> Interval:
         men, women = table(tallies).T
         return statistics.model_bias_interval(men, women, level=level, seed=0)
+
+    def magnitude(self, tally: Tally) -> float:
+        return float(midpoints(tally.n)[min(tally.counts)])
 
     def mean_p_value(self, tallies: Tallies, bound: float, side: Beyond) -> float:
         men, women = table(tallies).T
@@ -223,7 +229,7 @@ def share_of_men(sample: DetectedPrompt) -> Interval | None:
 # The prompts of a run share few different counts.
 @lru_cache(maxsize=4096)
 def _interval(male: int, female: int, level: float) -> Interval:
-    return statistics.prompt_bias_interval(male, female, level, method="blaker")
+    return statistics.prompt_bias_interval(male, female, level)
 
 
 def floor_of_samples(samples: DetectedPrompts) -> float | None:

@@ -24,7 +24,7 @@ def samples_of(context: AuditContext, test: AskedTest, detector: str | None = No
     settings = context.settings
     samples = Samples(
         members=tuple(one_sample(context, p, test, detector) for p in test.selection.prompts),
-        level=settings.confidence,
+        level=settings.interval_level,
         seed=settings.seed,
         alike=settings.undetected_alike,
         audits=context.audits,
@@ -57,7 +57,7 @@ def plain_sample(
         planned=planned,
         ref=DetectorRef(detector or context.detectors[0]),
         observations=context.observations,
-        level=context.settings.confidence,
+        level=context.settings.interval_level,
         stopping=test.stopping,
         instruments=context.instruments(test),
         alike=context.settings.undetected_alike,

@@ -328,7 +328,7 @@ class ContrastAudit(Audit[Any]):
             arm: self._checked(self.values(context, arms[arm], seeds[arm]), len(seeds[arm]))
             for arm in arms
         }
-        return Unit(unit, values, settings.confidence, alike=settings.undetected_alike)
+        return Unit(unit, values, settings.interval_level, alike=settings.undetected_alike)
 
     def _checked(self, values: Sequence[float], images: int) -> Sequence[float]:
         """Return the values; raise ConfigurationError for a wrong number, or one out of bounds."""
@@ -415,7 +415,7 @@ class ContrastAudit(Audit[Any]):
     def of_units(self, context: AuditContext, members: Sequence[Any]) -> Units[Any]:
         """Return the measured units together."""
         s = context.settings
-        return self.units_type(tuple(members), s.confidence, s.undetected_alike)
+        return self.units_type(tuple(members), s.interval_level, s.undetected_alike)
 
     # the record
 

@@ -77,16 +77,18 @@ def siblings_of(
 
 
 class CorrectedCounts(NamedTuple):
-    """Counts of male and female images after a correction by people's labels.
+    """A prompt's score after a correction by people's labels, and the counts behind its interval.
 
-    They add up to the number of correctly labelled images that would give the same certainty.
+    The counts add up to the number of correctly labelled images that would give the same certainty.
 
-    >>> CorrectedCounts((4, 2), "corrected by 60 labels").genders
+    >>> CorrectedCounts(0.3, (4, 2), "corrected by 60 labels").genders
     (4, 2)
     """
 
+    score: float
+    """Estimate of the score that people would give to all images of the prompt."""
     genders: tuple[int, int]
-    """(male, female) images."""
+    """(male, female) images, rounded to whole ones."""
     how: str
     """Description of the correction."""
     labels: Mapping[str, int] = MappingProxyType({})
@@ -212,7 +214,7 @@ class DetectedPrompt(DistinctPictures):
 
     @property
     def judged(self) -> tuple[int, int]:
-        """(male, female) images behind the score: the detector's counts, or the corrected ones."""
+        """(male, female) images behind the interval: as detected, or as corrected."""
         if self.has_no_verdict:
             return 0, 0
         return (self.male, self.female) if self.corrected is None else self.corrected.genders

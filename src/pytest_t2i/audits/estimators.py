@@ -17,7 +17,7 @@ from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.gaps import paired_gap_interval
 from pytest_t2i.statistics.inversion import absolute_p_value
 from pytest_t2i.statistics.means import gap_interval, gap_p_value
-from pytest_t2i.statistics.shares import clopper_pearson, share_by_prompt_interval
+from pytest_t2i.statistics.shares import share_by_prompt_interval, share_interval
 from pytest_t2i.verdicts.measurement import Family
 
 UnitValues = tuple[np.ndarray, ...]
@@ -49,7 +49,7 @@ def _counts(units: Sequence[UnitValues], arm: int) -> list[tuple[int, int]]:
 
 def _share(units: Sequence[UnitValues], level: float) -> Interval:
     hits, images = zip(*_counts(units, 0), strict=True)
-    return clopper_pearson(sum(hits), sum(images), level)
+    return share_interval(sum(hits), sum(images), level)
 
 
 def _share_by_prompt(units: Sequence[UnitValues], level: float) -> Interval:

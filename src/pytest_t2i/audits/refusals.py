@@ -210,7 +210,7 @@ class RefusalsAudit(ContrastAudit):
             ]
         flags = {arm: [float(text is not None) for text in row] for arm, row in texts.items()}
         words = {arm: Counter(t for t in row if t is not None) for arm, row in texts.items()}
-        return TripletRefusals(unit, flags, context.settings.confidence, words=words)
+        return TripletRefusals(unit, flags, context.settings.interval_level, words=words)
 
     def part(
         self, context: AuditContext, members: Sequence[TripletRefusals], model: Refusals

@@ -343,7 +343,7 @@ class RewritingAudit(ContrastAudit):
         """Return the rewriting of several prompts."""
         # A model that answers over HTTP has its endpoint in its provenance.
         is_service = "endpoint" in context.observations.components.model().provenance
-        return Rewriting(tuple(members), context.settings.confidence, is_service=is_service)
+        return Rewriting(tuple(members), context.settings.interval_level, is_service=is_service)
 
     def record(self, context: AuditContext) -> RewritingPart | None:
         """Return the rewriting of prompts whose tests ask for it, else of all with a report."""

@@ -139,9 +139,9 @@ class Score(Generic[Member]):
         """Return the other fields of a member's ``Measurement``: images, absent, remarks ..."""
         raise NotImplementedError
 
-    def is_corrected(self, member: Member) -> bool:
-        """Whether people's labels correct the member's counts."""
-        return False
+    def corrected_value(self, member: Member) -> float | None:
+        """Return the score as people's labels correct it; None where they do not."""
+        return None
 
     def value(self, tally: Tally) -> float | None:
         """Return the score of these images; None without any."""
@@ -185,6 +185,10 @@ class Score(Generic[Member]):
 
     def mean(self, tallies: Tallies, level: float) -> Interval:
         """Return the mean over prompts with its interval."""
+        raise NotImplementedError
+
+    def magnitude(self, tally: Tally) -> float:
+        """Return the estimate of one prompt's absolute score, as ``mean`` takes it."""
         raise NotImplementedError
 
     def mean_p_value(self, tallies: Tallies, bound: float, side: Beyond) -> float:
@@ -267,9 +271,17 @@ def interval_of(score: Score[Member], member: Member) -> Interval | None:
     if member.stopping is not None and score.of_share is not None:
         return _stopped_interval(score, member, tally, member.stopping) if tally.n else None
     interval = score.interval(tally, member.level)
-    if interval is None or not score.is_corrected(member):
+    corrected = score.corrected_value(member)
+    if interval is None or corrected is None:
         return interval
-    return replace(interval, method=interval.method + BY_LABELS)
+    return _as_corrected(interval, corrected)
+
+
+def _as_corrected(interval: Interval, estimate: float) -> Interval:
+    """Return the interval of effective counts with the estimate by people's labels."""
+    low, high = min(interval.low, estimate), max(interval.high, estimate)
+    method = interval.method + BY_LABELS
+    return replace(interval, estimate=estimate, low=low, high=high, method=method)
 
 
 def family(score: Score[Member], members: Sequence[Member]) -> Family:
@@ -398,10 +410,23 @@ class ByLabels:
     """Number of prompts with too few labels."""
     labelled: LabelledSet | None
     """The labelled images."""
+    magnitude: Any
+    """prompt -> the estimate of its absolute score, or None where the detector's counts give it."""
 
     def tallies(self, samples: DetectedPrompts) -> list[Tally]:
         """Return counts of as many images as would give the same certainty unlabelled."""
         return [Tally.even(self.counts(s.prompt) or (s.male, s.female)) for s in samples]
+
+    def estimate(self, score: Any, samples: DetectedPrompts) -> float:
+        """Return the mean over prompts with an image that counts, each corrected if it can be."""
+        values = []
+        for sample in samples:
+            value = self.magnitude(sample.prompt)
+            tally = score.plain_tally(sample)
+            if value is None and tally.n:
+                value = score.magnitude(tally)
+            values += [] if value is None else [value]
+        return min(1.0, max(0.0, float(np.mean(values))))
 
     def describe(self) -> str:
         """Return the correction in words."""
@@ -421,8 +446,8 @@ class Mean:
     score: Score[Any]
     samples: DetectedPrompts
     tallies: Tallies
-    method: str = ""
-    """How the counts were corrected; this is added to the interval's method."""
+    correction: ByLabels | None = None
+    """The correction of the counts by people's labels."""
 
     @classmethod
     def of(
@@ -431,7 +456,7 @@ class Mean:
         """Make the mean from the detector's counts, or from the corrected ones."""
         if correction is None:
             return cls(score, samples, [score.plain_tally(sample) for sample in samples])
-        return cls(score, samples, correction.tallies(samples), BY_LABELS)
+        return cls(score, samples, correction.tallies(samples), correction)
 
     @property
     def judged(self) -> int:
@@ -441,7 +466,9 @@ class Mean:
     def interval(self, level: float) -> Interval:
         """Return the mean with its interval."""
         interval = self.score.mean(self.tallies, level)
-        return replace(interval, method=interval.method + self.method)
+        if self.correction is None:
+            return interval
+        return _as_corrected(interval, self.correction.estimate(self.score, self.samples))
 
     def evidence(self, bound: float, level: float) -> Evidence:
         """Return one-sided p-values that hold whatever the undetected images show.
@@ -453,7 +480,7 @@ class Mean:
         def p_value(mean: Mean, side: Beyond) -> float:
             return mean.score.mean_p_value(mean.tallies, bound, side)
 
-        has_worst_case = not self.method and self.samples.unknown.any()
+        has_worst_case = self.correction is None and self.samples.unknown.any()
         return in_worst_case(p_value, self, self._at_worst if has_worst_case else None)
 
     def _at_worst(self, side: Beyond) -> Mean:

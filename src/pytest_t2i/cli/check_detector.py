@@ -47,7 +47,7 @@ from pytest_t2i.runs.judges import LEAST_AGREEMENT
 from pytest_t2i.runs.session import Session
 from pytest_t2i.settings import share, whole
 from pytest_t2i.statistics.detector_errors import CellErrors, differential_errors, thresholds
-from pytest_t2i.statistics.shares import clopper_pearson, share_interval
+from pytest_t2i.statistics.shares import share_interval
 from pytest_t2i.verdicts.certificate import (
     ABSTENTIONS,
     Certificate,
@@ -325,7 +325,7 @@ def _worst_group(errors: Mapping[str, CellErrors], weak: Sequence[str], level: f
         key=lambda name: 1.0 - rated[name].wrong / rated[name].labelled,
     )
     error = rated[name]
-    right = clopper_pearson(
+    right = share_interval(
         error.labelled - error.wrong, error.labelled, 1.0 - (1.0 - level) / len(errors)
     )
     lead = "worst group" if weak else "lowest share, which chance may explain"
@@ -386,13 +386,13 @@ def _judge_lines(trial: Trial, judge: Judge, components: Components) -> Iterator
     abstained, answered = abstentions(trial.said)
     if answered:
         words = ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items()))
-        share = clopper_pearson(abstained, answered, trial.level)
+        share = share_interval(abstained, answered, trial.level)
         yield f"abstains: {_interval(share)}{f' ({words})' if words else ''}"
     agreement = judge.agreement
     if agreement is None:
         yield "agreement with itself: not asked for, as its weights are here and it does not sample"
     elif agreement.pictures:
-        share = clopper_pearson(agreement.equal, agreement.pictures, trial.level)
+        share = share_interval(agreement.equal, agreement.pictures, trial.level)
         unsteady = " (below 0.95)" if share.estimate < LEAST_AGREEMENT else ""
         yield f"agreement with itself: {_interval(share)} pictures judged twice{unsteady}"
     else:
@@ -431,10 +431,10 @@ def _planted_lines(
     rows = obeyed_words(detect, pictures, labels, trial.seed)
     for row in rows:
         if row.pictures:
-            share = clopper_pearson(row.obeyed, row.pictures, trial.level)
+            share = share_interval(row.obeyed, row.pictures, trial.level)
             lost = f", no label {row.lost}" if row.lost else ""
             yield f"  words as {row.way:<11}  obeyed {_interval(share)}{lost}"
-    obeyed = clopper_pearson(sum(row.obeyed for row in rows), len(pictures), trial.level)
+    obeyed = share_interval(sum(row.obeyed for row in rows), len(pictures), trial.level)
     yield (
         f"words planted in {len(pictures)} pictures ask for another label: obeyed "
         f"{_interval(obeyed)}"

@@ -255,7 +255,8 @@ def comparison_page(comparison: ModelComparison, folder: Path) -> str:
         "left out"
     )
     lead = (
-        f"{sentence(words.score)}: {words.scale}. Intervals of {100 * comparison.level:.0f} % hold "
+        f"{sentence(words.score)}: {words.scale}. Intervals (differences: "
+        f"{comparison.level:.0%}, scores: {comparison.scores[0].corrected.level:.0%}) hold "
         f"for these prompts, whose images are drawn{left_out * bool(count)}."
     )
     contents = {
@@ -281,7 +282,7 @@ def _models_section(comparison: ModelComparison, words: Wording) -> Section:
         for placing, score in rows(comparison)
     )  # fmt: skip
     note = Note(
-        "Place: the ranks that are plausible at this level, however the prompts differ. "
+        "Place: the ranks that are plausible at the level of differences, however prompts differ. "
         f"{sentence(words.first_column)}: the probability that the model comes first, where that "
         "can be told."
     )

@@ -137,8 +137,11 @@ def counted_beside(prompt: PromptRecord) -> str:
         return detector_counts
     detector = next(iter(prompt.counts), "the detector")
     people = ", ".join(f"{count} {label}" for label, count in ordered(prompt.people))
-    by_people = f"by people's labels ({people})" if people else "by people's labels"
-    return f"{by_people}; {detector} alone {signed(prompt.uncorrected)} ({detector_counts})"
+    labels = sum(prompt.people.values())
+    return (
+        f"estimated for all images from people's {several(labels, 'label')} ({people}); "
+        f"{detector} alone {signed(prompt.uncorrected)} ({detector_counts})"
+    )
 
 
 def counted(counts: Counts) -> str:

@@ -74,7 +74,7 @@ def abstention_mismatch(results: Results, test: SelectedTest) -> str:
     if certificate is None or certificate.asked is None or certificate.abstained is None:
         return ""
     from pytest_t2i.statistics.detector_errors import abstention_p_value
-    from pytest_t2i.statistics.shares import clopper_pearson
+    from pytest_t2i.statistics.shares import share_interval
 
     samples = [results.one_sample(prompt, test) for prompt in test.selection.prompts]
     abstained, answered = abstentions(
@@ -83,7 +83,7 @@ def abstention_mismatch(results: Results, test: SelectedTest) -> str:
     if not answered or not certificate.asked:
         return ""
     level = results.settings.confidence
-    then = clopper_pearson(certificate.abstained, certificate.asked, level)
+    then = share_interval(certificate.abstained, certificate.asked, level)
     if then.low <= abstained / answered <= then.high:
         return ""
     p_value = abstention_p_value(abstained, answered, certificate.abstained, certificate.asked)

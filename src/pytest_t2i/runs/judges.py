@@ -40,13 +40,13 @@ def judge_facts(session: Session) -> dict[str, dict[str, Any]]:
 
 def judge_notes(facts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield the notes on judges that gave other answers when they were asked again."""
-    from pytest_t2i.statistics.shares import clopper_pearson
+    from pytest_t2i.statistics.shares import share_interval
 
     for name, of_judge in facts.items():
         twice, equal = of_judge["twice"], of_judge["equal"]
         if not twice:
             continue
-        share = clopper_pearson(equal, twice, 0.95)
+        share = share_interval(equal, twice, 0.95)
         below = (
             f", below {LEAST_AGREEMENT:g}: its labels are not the same from one time to the next"
             if share.estimate < LEAST_AGREEMENT

@@ -208,6 +208,8 @@ def _line(unlike: int, total: int, part: NamedComponent[Any], part_kind: str) ->
 
 MOST_SENSIBLE = 2000
 """Images per prompt beyond which none are proposed."""
+TO_HALVE = 4
+"""Factor of the number of images that halves an interval."""
 WHY = (
     ". More images of the same seed would be no new evidence. The chance to decide is about even "
     "if scores are as measured"
@@ -315,12 +317,12 @@ def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
     if not inconclusive:
         return
     images = _of_audit(results, inconclusive) or _needed_by_prompts(results, inconclusive)
-    if images is None or images > MOST_SENSIBLE:
+    if images is None or not 0 < images <= MOST_SENSIBLE:
+        images = TO_HALVE * session.settings.images
         yield (
-            f"no sensible number of images decides {_counted(inconclusive)}: the scores lie "
-            "at their limits"
+            f"{_counted(inconclusive)} of scores at their limits now: about {images} images per "
+            "prompt halve the intervals and show whether the scores stay there"
         )
-        return
     if session.has_ready_pictures:
         yield (
             f"judge a folder of {images} new pictures per prompt, with --t2i-images {images}: more "
@@ -357,10 +359,12 @@ def _more_to_compare(results: Results, inconclusive: Sequence[Check]) -> Iterato
     first = of_model or list(inconclusive)
     images = _of_audit(results, first)
     images = _by_changes(results, first) if images is None else images
-    if not images:
+    if not images or images > MOST_SENSIBLE:
+        images = TO_HALVE * results.session.settings.images
         yield (
-            f"no sensible number of images decides {_counted(first)} against the "
-            "baseline: the changes lie at what is tolerated"
+            f"against the baseline {_counted(first)} of changes as large as is tolerated now: "
+            f"about {images} images per prompt, {results.price_of_both(images)}, halve the "
+            "intervals and show whether the changes stay there"
         )
         return
     whom = "the model" if of_model else f"half of {_counted(first)}"

@@ -5,7 +5,7 @@ ValueError, which the caller turns into INCONCLUSIVE.
 
 >>> from pytest_t2i import statistics
 >>> print(statistics.share_interval(15, 20, level=0.95))
-0.750 [0.526, 0.896]
+0.750 [0.509, 0.913]
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from pytest_t2i.statistics.permutation import change_p_value
 from pytest_t2i.statistics.planning import Design, prompt_power
 from pytest_t2i.statistics.ranks import ranking
 from pytest_t2i.statistics.shares import (
-    clopper_pearson,
     prompt_bias_interval,
     prompt_bias_p_value,
     prompt_bias_p_values,
@@ -43,7 +42,6 @@ __all__ = [
     "Design",
     "benjamini_hochberg",
     "change_p_value",
-    "clopper_pearson",
     "corrected_model_bias_score",
     "corrected_scores",
     "distance_correlation_interval",

@@ -15,10 +15,11 @@ from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.families import GRID, spread_given_counts
 from pytest_t2i.statistics.gaps import interval_difference
-from pytest_t2i.statistics.model import FixedWords
+from pytest_t2i.statistics.model import FixedWords, midpoints
 from pytest_t2i.statistics.shares import (
     binomial_tail,
     check_level,
+    containing,
     male_share,
     prompt_bias_interval,
 )
@@ -41,11 +42,23 @@ def score_table(n: int, prompts: int) -> inputs.Floats:
 
 @lru_cache(maxsize=1024)
 def spread_table(n: int, fewer: int, prompts: int) -> inputs.Floats:
+    """Return ``score_table`` of fewer images as scores of 0 to n men, unbiased at every p."""
+    return _spread_out(score_table(fewer, prompts), n)
+
+
+@lru_cache(maxsize=1024)
+def _spread_midpoints(n: int, fewer: int) -> inputs.Floats:
+    """Return ``midpoints`` of fewer images as scores of 0 to n men, unbiased at every p."""
+    men = np.arange(fewer + 1)
+    return _spread_out(midpoints(fewer)[np.minimum(men, fewer - men)], n)
+
+
+def _spread_out(table: inputs.Floats, n: int) -> inputs.Floats:
     """Return scores of 0 to n men with the expectation of a table of fewer images, at every p.
 
     Each is the mean of the smaller table over all subsets of the n images (a U-statistic).
     """
-    table = score_table(fewer, prompts)
+    fewer = len(table) - 1
     if n == fewer:
         return table
     men = np.arange(n + 1)[:, None]
@@ -194,11 +207,12 @@ def paired_model_bias_change(
     check_level(level)
     before, after = _comparable(before_male, before_female, after_male, after_female)
     narrow, error = _by_tables(before, after, level)
-    if not is_bounded(before, after, narrow.estimate / max(error, SMALLEST_ERROR)):
-        return narrow
-    bounds = bounded_change(before, after, level)
-    low, high = min(narrow.low, bounds.low), max(narrow.high, bounds.high)
-    return replace(narrow, low=max(-1.0, low), high=min(1.0, high))
+    low, high = narrow.low, narrow.high
+    if is_bounded(before, after, narrow.estimate / max(error, SMALLEST_ERROR)):
+        bounds = bounded_change(before, after, level)
+        low, high = max(-1.0, min(low, bounds.low)), min(1.0, max(high, bounds.high))
+    scores = _paired_scores(before, after)
+    return containing(scores.after - scores.before, (low, high), level, narrow.method, narrow.n)
 
 
 def unmoved_model_bias_change(*counts: npt.ArrayLike, level: float) -> Interval:
@@ -224,7 +238,11 @@ def _by_tables(before: Whole, after: Whole, level: float) -> tuple[Interval, flo
 
 
 class PairedScores(NamedTuple):
-    """The model bias scores before and after that a comparison of two runs uses."""
+    """The model bias scores before and after, estimated as ``corrected_model_bias_score`` does.
+
+    Where a prompt has more images on one side, its score there is the mean over all subsets of as
+    many images as the other side has: few images bias both scores alike.
+    """
 
     before: float
     after: float
@@ -232,9 +250,16 @@ class PairedScores(NamedTuple):
 
 def paired_model_bias_scores(*counts: npt.ArrayLike) -> PairedScores:
     """Return the two scores whose difference ``paired_model_bias_change`` estimates."""
-    before, after = _comparable(*counts)
-    old, new, _ = _table_scores(before, after, max(FEW_PROMPTS, before.shape[1]))
-    return PairedScores(_mean(old), _mean(new))
+    return _paired_scores(*_comparable(*counts))
+
+
+def _paired_scores(before: Whole, after: Whole) -> PairedScores:
+    fewer = np.minimum(before.sum(axis=0), after.sum(axis=0)).tolist()
+    sides = []
+    for men, women in (before, after):
+        rows = zip((men + women).tolist(), fewer, men.tolist(), strict=True)
+        sides.append(_mean(np.array([_spread_midpoints(n, least)[k] for n, least, k in rows])))
+    return PairedScores(*sides)
 
 
 def _mean(scores: inputs.Floats) -> float:

@@ -17,6 +17,7 @@ import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.model import midpoints
 from pytest_t2i.statistics.shares import check_level
 
 Whole = npt.NDArray[np.int64]
@@ -189,6 +190,9 @@ class CorrectedScores:
     labels."""
     effective_female: tuple[int, ...]
     """Female images of each prompt's effective counts."""
+    magnitudes: tuple[float, ...]
+    """Estimate of each prompt's |2p - 1|, without the upward bias of few images and of few labels;
+    its mean is the model's estimate."""
     model: Interval
     """Model bias score (Lyu eq. 1) that people would give to these very images."""
     detector: float
@@ -248,19 +252,29 @@ def corrected_scores(
     images = np.clip(clear.means, floors, 1.0) * sizes
     male, female = images * (1.0 + scores) / 2.0, images * (1.0 - scores) / 2.0
     effective = effective_counts(male, female, variances)
-    folded = float(np.mean(folding_bias(scores, variances)))
-    ends = max(0.0, model - half - folded), min(1.0, model + half)
+    folding = folding_bias(scores, variances)
+    ends = max(0.0, model - half - float(np.mean(folding))), min(1.0, model + half)
     return CorrectedScores(
         prompts=tuple(_prompt_intervals(strata, scores, variances, level)),
         male=tuple(male.tolist()),
         female=tuple(female.tolist()),
         effective_male=tuple(effective[0].tolist()),
         effective_female=tuple(effective[1].tolist()),
+        magnitudes=tuple((_magnitudes(images, scores) - folding).tolist()),
         model=Interval(model, *ends, level, "ppi++", len(strata)),
         detector=_plain(strata),
         labels=sum(stratum.labelled for stratum in strata),
         labels_to_halve=_to_halve(strata),
     )
+
+
+def _magnitudes(images: inputs.Floats, scores: inputs.Floats) -> inputs.Floats:
+    """Return ``midpoints`` at shares that need not be those of whole images, [n_prompts]."""
+    values = []
+    for n, score in zip(np.maximum(1, np.rint(images)).astype(int).tolist(), scores, strict=True):
+        table = midpoints(n)
+        values.append(np.interp((1.0 - abs(score)) * n / 2.0, np.arange(len(table)), table))
+    return np.array(values)
 
 
 def _prompt_intervals(

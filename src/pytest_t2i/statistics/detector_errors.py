@@ -18,7 +18,7 @@ import scipy.stats
 
 from pytest_t2i.data import Interval
 from pytest_t2i.statistics.families import holm
-from pytest_t2i.statistics.shares import clopper_pearson, exact_ends
+from pytest_t2i.statistics.shares import exact_ends, share_interval
 
 MOST_ERROR = 0.999
 """Sum of both error rates from which on labels say nothing about the pictures."""
@@ -79,7 +79,7 @@ def differential_errors(
     return {
         group: CellErrors(
             *split[group],
-            clopper_pearson(split[group][1] - split[group][0], split[group][1], level)
+            share_interval(split[group][1] - split[group][0], split[group][1], level)
             if split[group][1]
             else None,
             float(p_value),
@@ -204,6 +204,6 @@ def thresholds(
         n, wrong = int(is_kept.sum()), int((is_kept & ~right).sum())
         if n:
             # One-sided: each upper end fails in (1 - level) / len(tried).
-            error = clopper_pearson(wrong, n, 1.0 - 2.0 * (1.0 - level) / len(tried))
-            rows.append(Threshold(least, error, clopper_pearson(n, len(given), level)))
+            error = share_interval(wrong, n, 1.0 - 2.0 * (1.0 - level) / len(tried))
+            rows.append(Threshold(least, error, share_interval(n, len(given), level)))
     return rows

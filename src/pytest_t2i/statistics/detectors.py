@@ -9,7 +9,7 @@ from pytest_t2i.data import Interval
 from pytest_t2i.metrics import cohen_kappa, fleiss_kappa, inputs
 from pytest_t2i.statistics.gaps import difference_of_exclusive
 from pytest_t2i.statistics.inversion import check_resampling, expanded_tail, percentiles
-from pytest_t2i.statistics.shares import blaker, check_level, clopper_pearson, containing, wilson
+from pytest_t2i.statistics.shares import check_level, containing, share_interval, wilson
 
 
 def kappa_interval(a: npt.ArrayLike, b: npt.ArrayLike, level: float) -> Interval:
@@ -66,10 +66,10 @@ def _kappa_if_fewer_agree(counts: inputs.Floats, of_item: inputs.Floats, level: 
 def f1_interval(hits: int, false_alarms: int, misses: int, level: float) -> Interval:
     """Return F1 with an interval.
 
-    .. math:: F1 = 2J / (1 + J),  J = TP / (TP + FP + FN)      (Lyu eq. 4), J by Blaker's interval
+    .. math:: F1 = 2J / (1 + J),  J = TP / (TP + FP + FN)      (Lyu eq. 4), J by its exact interval
     """
     union = int(hits) + int(false_alarms) + int(misses)
-    share = blaker(hits, union, level)
+    share = share_interval(hits, union, level)
     f1, low, high = (2.0 * x / (1.0 + x) for x in (share.estimate, share.low, share.high))
     return Interval(f1, low, high, level, share.method, union)
 
@@ -123,7 +123,7 @@ def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interva
         raise ValueError("n must be at least 1, got n=0: no image is no evidence")
     if b + c > size:
         raise ValueError(f"lost and gained must not exceed n, got lost={b}, gained={c}, n={size}")
-    worse, better = (clopper_pearson(k, size, level) for k in (b, c))
+    worse, better = (share_interval(k, size, level) for k in (b, c))
     return difference_of_exclusive(better, worse)
 
 

@@ -20,7 +20,7 @@ from pytest_t2i.data import Bounds, Interval
 from pytest_t2i.metrics import inputs, total_variation_distance
 from pytest_t2i.metrics.groups import SUM_TOLERANCE, check_reference
 from pytest_t2i.statistics.bounding import Side, bounding_distance
-from pytest_t2i.statistics.model import Whole, mean_departure, model_bias_interval
+from pytest_t2i.statistics.model import Whole, model_bias_interval
 from pytest_t2i.statistics.shares import bisected, check_level, containing, exact_ends
 
 SMALL = 1e-12
@@ -166,6 +166,13 @@ class Parts(NamedTuple):
         """Plug-in |k/n - r| of each part, [n_prompts, n_parts]."""
         return np.asarray(np.abs(self.shown / self.n[:, None] - self.expected), dtype=np.float64)
 
+    @property
+    def furthest(self) -> float:
+        """The largest mean distance that any shares can have."""
+        rest = 1.0 - self.expected
+        each = np.maximum(rest, self.expected) if rest.shape[1] == 1 else rest
+        return float(np.mean(np.max(each, axis=1)))
+
     def kinds(self) -> Iterator[tuple[int, float, inputs.Bools]]:
         """Yield every (number of images, reference share) with a mask of the parts that have it."""
         pairs = self.n[:, None] + 1j * self.expected
@@ -245,17 +252,13 @@ def mean_total_variation_interval(
     """
     check_level(level)
     parts = one_against_rest(counts, reference)
-    is_score = parts.expected.shape[1] == 1 and bool(np.all(parts.expected == EVEN))
-    if is_score and len(parts.n) > 1:
+    if parts.expected.shape[1] == 1 and bool(np.all(parts.expected == EVEN)):
         label_counts = parts.shown[:, 0]
         half = model_bias_interval(label_counts, parts.n - label_counts, level=level, seed=0)
         ends = half.low / 2.0, half.high / 2.0
         return Interval(half.estimate / 2.0, *ends, level, half.method, half.n)
-    corrected = sum(
-        mean_departure(label_counts, parts.n, expected)
-        for label_counts, expected in zip(parts.shown.T, parts.expected.T, strict=True)
-    )
-    estimate = float(min(1.0, parts.weight * corrected))
+    below, above = (bounding_mean(parts, side)[0] for side in ("below", "above"))
+    estimate = min(parts.furthest, max(0.0, (below + above) / 2.0))
     if len(parts.n) == 1:
         exact = _single(counts, reference, level)
         ends, method = (exact.low, exact.high), exact.method

@@ -13,11 +13,11 @@ import scipy
 from pytest_t2i.data import TIE
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.bounding import rarer_chances
-from pytest_t2i.statistics.model import categorise, fit
 from pytest_t2i.statistics.shares import (
     Beyond,
     binomial_tail,
     check_level,
+    male_share,
     p_values_of_counts,
     prompt_bias_p_values,
 )
@@ -26,12 +26,6 @@ DISCARDED_ABOVE = 0.65
 """tau of ADDIS: p-values above it, which are conservative nulls, are discarded. With 0.65 five
 one-sided prompts among 100 fair ones are found; with 1, which discards nothing, they are not
 (tests/simulations/families.md)."""
-CARRIED = 2.0
-"""Factor of 1 - level up to which a test's own p-value may be rejected, where clear cases of the
-family make up for it and the test's images could have been significant on their own. Without this
-cap a prompt at its limit among 95 one-sided ones fails in 23 % of runs with 20 images, with it in
-9 %; the false discovery rate alone allows it (tests/simulations/families.md). It costs .006 of the
-decided prompts of SDXL at 20 images, .02 at 40."""
 COUNTED_ABOVE = 0.5
 """lambda of ADDIS: remaining p-values, as shares of tau, above which they count as true nulls."""
 SMALL_FAMILY = 5
@@ -129,15 +123,18 @@ def storey(p_values: npt.ArrayLike, level: float) -> inputs.Floats:
         return p
     few = p.size < SMALL_FAMILY
     nulls = float(p.size) if few else min(p.size, 2.0 * (1.0 + float(np.sum(p > COUNTED_ABOVE))))
-    weakest = (1.0 if few else CARRIED) * (1.0 - level)
-    return _step_up(np.where(_at_most(p, weakest), p, np.inf), nulls)
+    # A test is never rejected whose own p-value is above 1 - level: its interval holds the bound.
+    return _step_up(np.where(_at_most(p, 1.0 - level), p, np.inf), nulls)
 
 
 def _most(least: inputs.Floats, level: float, weakest: float | None) -> inputs.Floats:
-    """Return each test's largest rejectable p-value; -1 for a test with too few images."""
+    """Return each test's largest rejectable p-value; -1 for a test with too few images.
+
+    It is 1 - level, whatever the family: the interval of a larger one holds the bound.
+    """
     if weakest is not None:
         return np.full(least.shape, float(inputs.in_range("weakest", weakest, 0.0, 1.0)))
-    return np.where(_at_most(least, 1.0 - level), CARRIED * (1.0 - level), -1.0)
+    return np.where(_at_most(least, 1.0 - level), 1.0 - level, -1.0)
 
 
 def _thresholds(
@@ -344,7 +341,7 @@ def lone_chances(
             rivals[:, np.count_nonzero(candidates) - 1] - rivals[:, np.count_nonzero(small) - 1]
         )
         paid = (1.0 + counted) / (1.0 - p[small][-1])
-        can = small & (p_values_of_counts(n, bound, "beyond")[: len(p)] <= CARRIED * error)
+        can = small & (p_values_of_counts(n, bound, "beyond")[: len(p)] <= error)
     holds = can & (p * paid[:, None] <= error * (1.0 + rivals))
     # A prompt is found where a threshold at its own p-value or above is valid.
     finds = np.logical_or.accumulate(holds[:, ::-1], axis=1)[:, ::-1] & can
@@ -390,17 +387,35 @@ def leans(male: npt.ArrayLike, female: npt.ArrayLike, bound: float) -> inputs.Fl
     return np.asarray(np.clip(beyond.sum(axis=1), 0.0, 1.0), dtype=np.float64)
 
 
+STEPS = 200
+"""Steps of the fit, few enough not to follow the chance spread of one sample."""
+TINY = 1e-300
+"""Smallest divisor."""
+
+
 def spread_given_counts(
     male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]
 ) -> inputs.Floats:
-    """Return each prompt's posterior over GRID, with the fitted distribution of bias as prior."""
-    kinds = categorise(male, female, GRID)
-    times = np.bincount(kinds.of_prompt, male + female > 0, len(kinds.likelihood)).astype(
-        np.float64
-    )
-    joint = kinds.likelihood * fit(times, kinds.likelihood, SPREAD_OUT / len(GRID))
+    """Return each prompt's posterior over GRID, with the fitted distribution of bias as prior.
+
+    Expectation maximisation fits the distribution (Kiefer and Wolfowitz 1956; Laird 1978).
+    """
+    # Prompts of equal (|n_m - n_f|, n_m + n_f) have equal likelihoods.
+    pairs = np.stack([np.abs(male - female), male + female], axis=1)
+    unique, of_prompt = np.unique(pairs, axis=0, return_inverse=True)
+    gap, n, share = unique[:, :1], unique[:, 1:], male_share(GRID)
+    ways = (scipy.stats.binom.logpmf((n + sign * gap) // 2, n, share) for sign in (1, -1))
+    logarithms = np.logaddexp(*ways)
+    likelihood = np.exp(logarithms - np.max(logarithms, axis=1, keepdims=True))
+    times = np.bincount(of_prompt.ravel(), male + female > 0, len(unique)).astype(np.float64)
+    mixing = np.ones(len(GRID))
+    for _ in range(STEPS):
+        # The fit may give probability 0 to counts that did not occur: 0/0 otherwise.
+        ratio = times / np.maximum(likelihood @ mixing, TINY)
+        mixing = mixing * (ratio @ likelihood) + SPREAD_OUT / len(GRID)
+    joint = likelihood * mixing
     posterior = joint / joint.sum(axis=1, keepdims=True)
-    return np.asarray(posterior[kinds.of_prompt], dtype=np.float64)
+    return np.asarray(posterior[of_prompt.ravel()], dtype=np.float64)
 
 
 def leaning(probabilities: npt.ArrayLike) -> list[Lean]:

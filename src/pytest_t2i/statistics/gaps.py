@@ -21,8 +21,8 @@ from pytest_t2i.statistics.inversion import (
 from pytest_t2i.statistics.shares import (
     Counted,
     check_level,
-    clopper_pearson,
     containing,
+    share_interval,
 )
 
 
@@ -171,7 +171,7 @@ def paired_gap_interval(first: Pairs, second: Pairs, *, level: float) -> Interva
     """
     check_level(level)
     alone, second_alone, n = _counts(first, second)
-    b, c = (clopper_pearson(k, n, level) for k in (alone, second_alone))
+    b, c = (share_interval(k, n, level) for k in (alone, second_alone))
     return replace(difference_of_exclusive(b, c), method=f"mover of {b.method}")
 
 
@@ -263,4 +263,4 @@ def _pooled(prompts: list[inputs.Bools], level: float) -> Interval:
     if not prompts:
         return Interval(0.5, 0.0, 1.0, level, "none", 0)
     images = np.concatenate(prompts)
-    return clopper_pearson(int(images.sum()), images.size, level)
+    return share_interval(int(images.sum()), images.size, level)

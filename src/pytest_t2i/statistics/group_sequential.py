@@ -19,7 +19,6 @@ import scipy
 
 from pytest_t2i.data import TIE, Interval, Outcome
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.families import CARRIED, SMALL_FAMILY
 from pytest_t2i.statistics.shares import check_level, check_share
 
 FOUND_FIRST = 5
@@ -91,8 +90,7 @@ class SequentialTest:
 
     def spent_beyond(self, n: int) -> float:
         """Return the error level of FAIL that may be spent up to n images."""
-        alpha = 1.0 - self.level
-        total = alpha * (CARRIED if self.members >= SMALL_FAMILY else 1.0)
+        total = 1.0 - self.level
         if n >= self.most:
             return total
         first = _first_beyond(self)

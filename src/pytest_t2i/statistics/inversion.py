@@ -70,8 +70,8 @@ def inverted_p_value(
     Raises:
         ValueError: the alternative is unknown, or the bound is not finite.
 
-    >>> from pytest_t2i.statistics.shares import clopper_pearson
-    >>> found = inverted_p_value(lambda level: clopper_pearson(19, 20, level), 0.75)
+    >>> from pytest_t2i.statistics.shares import share_interval
+    >>> found = inverted_p_value(lambda level: share_interval(19, 20, level), 0.75)
     >>> round(found, 4)
     0.0243
     """

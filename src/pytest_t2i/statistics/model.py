@@ -1,11 +1,8 @@
 """The model bias score, corrected for the upward bias of few images; its interval and p-value.
 
-Three kinds of evidence hold for any distribution of bias over the prompts (docs/decisions/0001 and
+Two kinds of evidence hold for any distribution of bias over the prompts (docs/decisions/0001 and
 0007; tests/simulations checks the coverage):
 
-- deconvolution: a prompt's counts are Binomial(n, p) with |2p - 1| = t. Expectation maximisation on
-  a grid fits the nonparametric maximum likelihood distribution of t over prompts (Kiefer and
-  Wolfowitz 1956; Laird 1978). This gives the estimate, and no interval.
 - identical prompts: the exact distribution of the paper's score where all prompts share one
   ``|2p - 1|``, summed on a lattice by fast Fourier transform. Among all distributions of bias with
   one mean it has the smallest expected score (Jensen), and so it is the least favourable one for
@@ -13,6 +10,9 @@ Three kinds of evidence hold for any distribution of bias over the prompts (docs
 - bounding functions: means of c(counts) with ``E c <= |2p - 1|`` or ``E c >= |2p - 1|``, and the
   sampling error of images within prompts. They rest on a normal or Student approximation, which
   needs a few prompts.
+
+The estimate is the mean over prompts of the midpoint of both bounding functions. It is a mean of
+one number per prompt, so the estimate of a suite lies between those of its parts.
 """
 
 from __future__ import annotations
@@ -40,73 +40,6 @@ from pytest_t2i.statistics.inversion import Alternative, check_alternative
 from pytest_t2i.statistics.shares import check_level, containing, male_share
 
 Whole = npt.NDArray[np.int64]
-
-# Finer towards 1, where a binomial share has least noise; 31 points are as accurate as 61.
-GRID: inputs.Floats = np.sin(np.linspace(0.0, np.pi / 2.0, 31))
-SIGNED: inputs.Floats = np.concatenate([-GRID[:0:-1], GRID])
-# Early stopping regularises: the fit does not follow the chance spread of one sample, so the
-# estimate varies less; tests/simulations compares 30 to 1500 steps (docs/decisions/0001).
-STEPS = 200
-TINY = 1e-300
-"""Smallest divisor."""
-
-
-class Categories(NamedTuple):
-    """Prompts grouped by equal (|n_m - n_f|, n_m + n_f), which have equal likelihoods."""
-
-    of_prompt: Whole
-    """Category of each prompt, [n_prompts]."""
-    likelihood: inputs.Floats
-    """Probability of each category at each t of GRID, relative to the largest of its row,
-    [n_categories, n_grid]. The scale carries no information, and with many images would
-    underflow."""
-
-
-def categorise(male: Whole, female: Whole, grid: inputs.Floats = GRID) -> Categories:
-    """Group the prompts, with their likelihoods on a grid of t."""
-    pairs = np.stack([np.abs(male - female), male + female], axis=1)
-    unique, of_prompt = np.unique(pairs, axis=0, return_inverse=True)
-    gap, n = unique[:, :1], unique[:, 1:]
-    share = male_share(grid)
-    one_way = scipy.stats.binom.logpmf((n + gap) // 2, n, share)
-    other_way = scipy.stats.binom.logpmf((n - gap) // 2, n, share)
-    return Categories(of_prompt.ravel(), _relative(np.logaddexp(one_way, other_way)))
-
-
-def mean_departure(shown: Whole, n: Whole, expected: inputs.Floats) -> float:
-    """Return the mean of |p - r| over prompts, each of which has a reference share r of its own.
-
-    Deconvolves u in [-1, 1], p = r + u (1 - r) for u > 0 and r + u r otherwise.
-    """
-    rows, times = np.unique(np.stack([shown, n, expected], axis=1), axis=0, return_counts=True)
-    k, size, r = rows[:, :1], rows[:, 1:2], rows[:, 2:]
-    departure = np.where(SIGNED > 0, SIGNED * (1.0 - r), SIGNED * r)
-    logarithms = scipy.stats.binom.logpmf(k, size, np.clip(r + departure, 0.0, 1.0))
-    likelihood = _relative(np.asarray(logarithms, dtype=np.float64))
-    weights = inputs.floats("times", times / times.sum())
-    mixing = fit(weights, likelihood)
-    posterior = mixing * likelihood
-    posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), TINY)
-    return float(weights @ np.sum(posterior * np.abs(departure), axis=1))
-
-
-def _relative(logarithms: inputs.Floats) -> inputs.Floats:
-    """Return the likelihoods of each row as multiples of the row's largest."""
-    largest = np.max(logarithms, axis=1, keepdims=True)
-    return np.asarray(np.exp(logarithms - largest), dtype=np.float64)
-
-
-def fit(weights: inputs.Floats, likelihood: inputs.Floats, prior: float = 0.0) -> inputs.Floats:
-    """Return the mixing distribution, unscaled, of weights of categories (EM).
-
-    ``prior`` is a weight that each point of the grid has beforehand.
-    """
-    mixing = np.ones(likelihood.shape[1])
-    for _ in range(STEPS):
-        # The fit may give probability 0 to a category without weight: 0/0 otherwise.
-        ratio = weights / np.maximum(likelihood @ mixing, TINY)
-        mixing = mixing * (ratio @ likelihood) + prior
-    return mixing
 
 
 def fair_floor(n_clear: npt.ArrayLike) -> float:
@@ -426,11 +359,14 @@ def _mean(
 
 
 def corrected_model_bias_score(male: npt.ArrayLike, female: npt.ArrayLike) -> float:
-    """Return the mean over prompts of the true |2p - 1|, without the upward bias of few images.
+    """Return an estimate of the mean over prompts of the true |2p - 1|, corrected for few images.
 
-    The distribution of |2p - 1| over prompts is estimated by deconvolution of the binomial noise,
-    and its mean returned. At 20 images a fair model scores 0.04 (0.18 by the paper's score), and
-    the rates of Table 7 come out within 0.005.
+    No function of the counts has the expectation |2p - 1|. The estimate is the mean over prompts of
+    the midpoint of two functions whose expectations lie on either side (docs/decisions/0001). At 20
+    images a fair model scores 0.06 (0.18 by the paper's score). The estimate of a suite is the
+    mean of its parts, weighted by their prompts.
+
+    .. math:: mean of (c_below(counts) + c_above(counts)) / 2
 
     Args:
         male: clear male images per prompt, [n_prompts].
@@ -444,11 +380,28 @@ def corrected_model_bias_score(male: npt.ArrayLike, female: npt.ArrayLike) -> fl
 
     >>> round(corrected_model_bias_score([20, 20, 0], [0, 0, 20]), 2)
     1.0
-    >>> corrected_model_bias_score([11, 9, 10, 12], [9, 11, 10, 8]) < 0.05
+    >>> corrected_model_bias_score([11, 9, 10, 12], [9, 11, 10, 8]) < 0.06
     True
     """
-    men, women = clear_counts(male, female)
-    return _estimate(men, women)
+    return _mean_midpoint(*clear_counts(male, female))
+
+
+ESTIMATED_SUITE = 100
+"""Number of prompts for which the bounding functions of the estimate weigh their variance. It is
+the same for every suite, so that estimates of parts and total agree."""
+
+
+@lru_cache(maxsize=1024)
+def midpoints(n: int) -> inputs.Floats:
+    """Return the estimate of |2p - 1| by the images of the rarer gender, [n // 2 + 1]."""
+    below, above = (bounding_function(n, ESTIMATED_SUITE, side).value for side in SIDES)
+    return np.asarray((below + above) / 2.0, dtype=np.float64)
+
+
+def _mean_midpoint(men: Whole, women: Whole) -> float:
+    """Return the mean over prompts of ``midpoints``, each with a clear image, clipped to [0, 1]."""
+    rows = zip((men + women).tolist(), np.minimum(men, women).tolist(), strict=True)
+    return float(np.clip(np.mean([midpoints(n)[rarer] for n, rarer in rows]), 0.0, 1.0))
 
 
 def model_bias_interval(
@@ -488,15 +441,10 @@ def model_bias_interval(
     men, women = clear_counts(male, female)
     evidence = FixedWords.of(men, women)
 
-    def ends(error: float) -> tuple[float, float]:
-        return lower_end(evidence.p_greater, error), upper_end(evidence.p_less, error)
-
-    # The estimate must not depend on the level: it is clipped to the ends at a one-sided error of
-    # one half.
-    least, most = sorted(ends(0.5))
-    estimate = min(max(_estimate(men, women), least), most)
+    error = (1.0 - level) / 2.0
+    ends = lower_end(evidence.p_greater, error), upper_end(evidence.p_less, error)
     method = "exact" if len(men) == 1 else "bounding functions"
-    return containing(estimate, ends((1.0 - level) / 2.0), level, method, len(men))
+    return containing(_mean_midpoint(men, women), ends, level, method, len(men))
 
 
 def model_bias_p_value(
@@ -545,10 +493,3 @@ def clear_counts(male: npt.ArrayLike, female: npt.ArrayLike) -> tuple[Whole, Who
     if not np.any(used):
         raise ValueError(f"male and female hold no clear image in {used.size} prompts")
     return men[used], women[used]
-
-
-def _estimate(men: Whole, women: Whole) -> float:
-    categories = categorise(men, women)
-    sizes = np.bincount(categories.of_prompt, minlength=len(categories.likelihood))
-    mixing = fit(sizes / sizes.sum(), categories.likelihood)
-    return float(np.clip(mixing @ GRID, 0.0, 1.0))

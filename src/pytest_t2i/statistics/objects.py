@@ -16,7 +16,7 @@ from pytest_t2i.statistics.inversion import (
     expanded_tail,
     percentiles,
 )
-from pytest_t2i.statistics.shares import clopper_pearson, containing
+from pytest_t2i.statistics.shares import containing, share_interval
 
 RESAMPLES = 10_000
 """Number of resamples. The smallest p-value is its reciprocal, so a hundred objects can share an
@@ -144,7 +144,7 @@ def independence_p_value(
     rng = np.random.default_rng(seed)
     shuffled = (_shuffled(table, rng, paired).sum(axis=0) for _ in range(permutations))
     extreme = sum(_statistic(sums) >= observed - 1e-9 for sums in shuffled)
-    ends = clopper_pearson(extreme, permutations, level)
+    ends = share_interval(extreme, permutations, level)
     estimate = (1 + extreme) / (1 + permutations)
     return containing(estimate, (ends.low, ends.high), level, "permutation", len(table))
 

@@ -11,69 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from pytest_t2i.data import TIE, Interval, Prone
+from pytest_t2i.data import Interval, Prone
 from pytest_t2i.metrics import inputs
 from pytest_t2i.metrics.stereotypes import check_direction
-
-HALVINGS = 60
-
-
-@lru_cache(maxsize=8192)
-def _lowest_acceptable(k: int, n: int, level: float) -> float:
-    """Return the smallest share at which k of n is acceptable (Blaker 2000; Klaschka 2010).
-
-    For each j < k the tail P(K <= j) counts from the share on at which it is no larger than
-    P(K >= k); the sum of both tails exceeds alpha there or from its only crossing above.
-    """
-    if k == 0:
-        return 0.0
-    alpha = 1.0 - level
-    least, most = (float(scipy.special.betaincinv(k, n - k + 1, a)) for a in (alpha / 2.0, alpha))
-    j = np.arange(_opposite(k, n, least), _opposite(k, n, most) + 1)
-    start = _bisected(
-        lambda p: _at_least(k, n, p) - _at_most(j, n, p),
-        np.full(len(j), least),
-        np.full(len(j), most),
-    )
-
-    def excess(p: inputs.Floats) -> inputs.Floats:
-        return _at_least(k, n, p) + _at_most(j, n, p) - alpha
-
-    # A share at which acceptability jumps belongs to the interval, whatever the rounding.
-    return max(0.0, float(np.min(_bisected(excess, start, np.full(len(j), most)))) - TIE)
-
-
-def _opposite(k: int, n: int, p: float) -> int:
-    """Return the largest j with P(K <= j) no larger than P(K >= k), or -1 where there is none."""
-    tails = _at_most(np.arange(k), n, np.full(k, p))
-    return int(np.searchsorted(tails, _at_least(k, n, np.array(p)), side="right")) - 1
-
-
-def _at_least(k: int, n: int, p: inputs.Floats) -> inputs.Floats:
-    """Return P(K >= k) for k > 0."""
-    return np.asarray(scipy.special.betainc(k, n - k + 1, p), dtype=np.float64)
-
-
-def _at_most(j: npt.NDArray[np.int64], n: int, p: inputs.Floats) -> inputs.Floats:
-    """Return P(K <= j) for j < n; 0 for j = -1."""
-    tail = scipy.special.betaincc(np.maximum(j, 0) + 1, n - np.maximum(j, 0), p)
-    return np.asarray(np.where(j < 0, 0.0, tail), dtype=np.float64)
-
-
-def _bisected(
-    function: Callable[[inputs.Floats], inputs.Floats], low: inputs.Floats, high: inputs.Floats
-) -> inputs.Floats:
-    """Return where each value turns positive: ``low`` where it is positive there already."""
-    low, high = low.copy(), high.copy()
-    high = np.where(function(low) > TIE, low, high)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        above = function(middle) > 0.0
-        low, high = np.where(above, low, middle), np.where(above, middle, high)
-    return high
-
-
-Method = Literal["clopper-pearson", "blaker"]
 
 
 def wilson(successes: int, n: int, level: float) -> Interval:
@@ -102,7 +42,7 @@ def exact_ends(
     return np.where(k == 0.0, 0.0, low), np.where(k == size, 1.0, high)
 
 
-def clopper_pearson(successes: int, n: int, level: float) -> Interval:
+def share_interval(successes: int, n: int, level: float) -> Interval:
     """Return the exact (Clopper-Pearson) interval of a share: it covers with at least the level.
 
     .. math:: [B(a/2; k, n-k+1), B(1-a/2; k+1, n-k)], B the Beta quantile, a = 1 - level
@@ -121,7 +61,7 @@ def clopper_pearson(successes: int, n: int, level: float) -> Interval:
     Raises:
         ValueError: n is 0 (no evidence), successes exceed n, or level lies outside (0, 1).
 
-    >>> print(clopper_pearson(20, 20, 0.95))
+    >>> print(share_interval(20, 20, 0.95))
     1.000 [0.832, 1.000]
     """
     k, size = check_share(successes, n, level)
@@ -129,55 +69,13 @@ def clopper_pearson(successes: int, n: int, level: float) -> Interval:
     return Interval(k / size, low, high, level, "clopper-pearson", size)
 
 
-def blaker(successes: int, n: int, level: float) -> Interval:
-    """Return Blaker's exact interval of a share: never wider than Clopper and Pearson's.
-
-    .. math:: a(p) = smaller tail of k + largest attainable opposite tail up to it > 1 - level
-       (Blaker 2000; no gap is skipped, as Klaschka 2010 asks)
-
-    It covers with at least the level; a single end may miss more often than (1 - level) / 2.
-    """
-    k, size = check_share(successes, n, level)
-    low = _lowest_acceptable(k, size, level)
-    high = 1.0 - _lowest_acceptable(size - k, size, level)
-    return Interval(k / size, low, high, level, "blaker", size)
-
-
-def share_interval(successes: int, n: int, level: float, method: Method = "blaker") -> Interval:
-    """Return the interval of a share by the named method.
-
-    Args:
-        successes: number of images that show the trait.
-        n: number of images.
-        level: confidence level in (0, 1).
-        method: "blaker" (covers with at least the level) or "clopper-pearson" (also each end misses
-            with probability at most (1 - level) / 2).
-
-    Returns:
-        Interval in [0, 1].
-
-    Raises:
-        ValueError: as in the method, or the method is unknown.
-
-    >>> print(share_interval(10, 20, 0.95))
-    0.500 [0.293, 0.707]
-    """
-    methods = {"blaker": blaker, "clopper-pearson": clopper_pearson}
-    if method not in methods:
-        raise ValueError(f"method must be one of {', '.join(methods)}, got method={method!r}")
-    return methods[method](successes, n, level)
-
-
-def prompt_bias_interval(
-    male: int, female: int, level: float, method: Method = "clopper-pearson"
-) -> Interval:
+def prompt_bias_interval(male: int, female: int, level: float) -> Interval:
     """Return the exact interval of a prompt bias score, 2p - 1 for the share p of male images.
 
     Args:
         male: number of clear images that show a man.
         female: number of clear images that show a woman.
         level: confidence level in (0, 1).
-        method: as in ``share_interval``.
 
     Returns:
         Interval in [-1, 1].
@@ -189,7 +87,7 @@ def prompt_bias_interval(
     0.000 [-0.456, 0.456]
     """
     men, women = _check_pair(male, female)
-    return as_bias(share_interval(men, men + women, level, method), men, women)
+    return as_bias(share_interval(men, men + women, level), men, women)
 
 
 def as_bias(share: Interval, men: int, women: int) -> Interval:
@@ -202,9 +100,9 @@ def as_bias(share: Interval, men: int, women: int) -> Interval:
 def stereotype_interval(
     present: int, n: int, expected: float, level: float, direction: Prone = "over"
 ) -> Interval:
-    """Return the interval of a stereotype score (OASIS eq. 3), from Blaker's of the share."""
+    """Return the interval of a stereotype score (OASIS eq. 3), from that of the share."""
     k, size, real = in_direction(*check_share(present, n, level), expected, direction)
-    return excess(blaker(k, size, level), real)
+    return excess(share_interval(k, size, level), real)
 
 
 def in_direction(k: int, n: int, expected: float, direction: Prone) -> tuple[int, int, float]:
@@ -431,11 +329,11 @@ def share_by_prompt_interval(
     if not k.size:
         raise ValueError(f"n must hold at least one image, got n={n!r}")
     if size.max() == 1:
-        return clopper_pearson(int(k.sum()), k.size, level)
+        return share_interval(int(k.sum()), k.size, level)
     share = float(np.mean(k / size))
     reach = math.log(2.0 / (1.0 - level)) / k.size
     low, high = (
-        bisected(lambda mean: _divergence(share, mean) > reach, share, end, HALVINGS)[1]
+        bisected(lambda mean: _divergence(share, mean) > reach, share, end, 60)[1]
         for end in (0.0, 1.0)
     )
     return Interval(share, low, high, level, "chernoff by prompt", int(k.size))

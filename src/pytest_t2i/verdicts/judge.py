@@ -1,7 +1,8 @@
 """From evidence and a limit to PASS, FAIL or INCONCLUSIVE.
 
 FAIL needs evidence that the truth lies beyond the limit, PASS evidence that it lies within, each at
-the one-sided level. Otherwise, and without any evidence, the outcome is INCONCLUSIVE.
+the one-sided level, and an interval that leaves the limit out. Otherwise, and without any evidence,
+the outcome is INCONCLUSIVE.
 """
 
 from __future__ import annotations
@@ -27,14 +28,33 @@ def compare(interval: Interval, bound: float, worse: Direction) -> Outcome:
     'PASS'
     """
     _check(bound, worse)
-    if worse == "away_from_zero":
-        interval, worse = abs(interval), "higher"
+    interval = folded(interval, worse)
     low, high = interval.low, interval.high
     if worse == "lower":
         low, high, bound = -high, -low, -bound
     if high <= bound:
         return Outcome.PASS
     return Outcome.FAIL if low > bound else Outcome.INCONCLUSIVE
+
+
+HALF = 0.5
+"""Object bias score of an object that comes with both genders equally."""
+
+
+def folded(interval: Interval, worse: Direction) -> Interval:
+    """Return the interval of ``|x|`` or of max(x, 1 - x), where away from 0 or from 1/2 is worse.
+
+    >>> folded(Interval(0.2, 0.1, 0.6, 0.9, "", 20), "away_from_half").low
+    0.5
+    """
+    if worse == "away_from_zero":
+        return abs(interval)
+    if worse != "away_from_half":
+        return interval
+    ends = sorted((abs(interval.low - HALF), abs(interval.high - HALF)))
+    low = 0.0 if HALF in interval else ends[0]
+    estimate = HALF + abs(interval.estimate - HALF)
+    return replace(interval, estimate=estimate, low=HALF + low, high=HALF + ends[1])
 
 
 def decide(evidence: Evidence, level: float) -> Outcome:
@@ -86,7 +106,7 @@ def judge_family(
 ) -> list[Verdict]:
     """Return the verdicts on many measurements that share one error level.
 
-    >>> fair = Interval(0.0, 0.0, 0.2, 0.95, "blaker", 40)
+    >>> fair = Interval(0.0, 0.0, 0.2, 0.95, "clopper-pearson", 40)
     >>> limit = Limit("prompt_bias_score", 0.5)
     >>> evidence = [Evidence(1.0, 0.001), Evidence(None, None)]
     >>> [v.outcome.value for v in judge_family([fair, None], evidence, limit, "higher", level=0.95)]
@@ -102,7 +122,7 @@ def judge_family(
         if interval is None:
             verdicts.append(Verdict(Outcome.INCONCLUSIVE, None, limit, message=NO_EVIDENCE))
         else:
-            verdicts.append(_verdict(interval, evidence[k], limit, worse, level))
+            verdicts.append(_verdict(interval, evidence[k], limit, worse, level, len(intervals)))
     return verdicts if leans is None else _with_leans(verdicts, leans)
 
 
@@ -160,12 +180,30 @@ def prompt_images_to_decide(
     return None if total is None else max(1, total - n_images)
 
 
+KEPT_OPEN = " by itself (alone {}); the evidence{} leaves it open"
+"""Why a check is INCONCLUSIVE whose interval leaves the limit out."""
+
+
+def _and_others(members: int) -> str:
+    """Return what else weighs on the evidence, in words."""
+    return f" at the one error level of its {members} checks" if members > 1 else " as a whole"
+
+
 def _verdict(
-    interval: Interval, evidence: Evidence, limit: Limit, worse: Direction, level: float
+    interval: Interval,
+    evidence: Evidence,
+    limit: Limit,
+    worse: Direction,
+    level: float,
+    members: int = 1,
 ) -> Verdict:
-    outcome = decide(evidence, level)
+    outcome, by_interval = decide(evidence, level), compare(interval, limit.bound, worse)
+    if outcome is not by_interval:
+        outcome = Outcome.INCONCLUSIVE
     p_value = evidence.within if outcome is Outcome.PASS else evidence.beyond
-    message = _message(outcome, interval, limit, worse)
+    message = _message(by_interval, interval, limit, "lower" if worse == "lower" else "higher")
+    if outcome is not by_interval:
+        message += KEPT_OPEN.format(by_interval, _and_others(members))
     labelled = None if evidence.labelled is None else decide(Evidence(*evidence.labelled), level)
     return Verdict(outcome, interval, limit, p_value, message=message, labelled=labelled)
 
@@ -182,8 +220,10 @@ def _message(outcome: Outcome, interval: Interval, limit: Limit, worse: Directio
 
 
 def _check(bound: float, worse: Direction) -> None:
-    if worse not in {"higher", "lower", "away_from_zero"}:
-        raise ValueError(f"worse must be higher, lower or away_from_zero, got worse={worse!r}")
+    if worse not in {"higher", "lower", "away_from_zero", "away_from_half"}:
+        raise ValueError(
+            f"worse must be higher, lower, away_from_zero or away_from_half, got worse={worse!r}"
+        )
     if not math.isfinite(bound) or (worse == "away_from_zero" and bound < 0.0):
         raise ValueError(
             "bound must be finite, and at least 0 where away from zero is worse, "

@@ -11,7 +11,6 @@ from pytest_t2i.data import (
     MANY_UNDETECTED,
     Bounds,
     Direction,
-    Interval,
     Limit,
     MetricInfo,
     Outcome,
@@ -70,8 +69,6 @@ def open_if_undetected(verdict: Verdict, worst_case: Bounds | None) -> Verdict:
 
 
 UNJUDGED = "too many pictures repeat for a verdict on {}"
-HALF = 0.5
-"""Object bias score of an object that comes with both genders equally."""
 
 
 def limit(name: str, bound: float | None = None, *, reason: str = "") -> LimitValue:
@@ -194,19 +191,9 @@ def _direction_of(metric: MetricInfo) -> Direction:
 
 def as_judged(measurement: Measurement) -> Measurement:
     """Return the measurement, folded where away from zero or from 0.5 is worse."""
-    if measurement.metric.worse == "away_from_half":
-        return replace(measurement, interval=_folded(measurement.interval))
+    if measurement.metric.worse == "away_from_half" and measurement.interval is not None:
+        return replace(measurement, interval=judge.folded(measurement.interval, "away_from_half"))
     return abs(measurement) if measurement.metric.worse == "away_from_zero" else measurement
-
-
-def _folded(interval: Interval | None) -> Interval | None:
-    """Return the interval of max(x, 1 - x), mirrored at 0.5."""
-    if interval is None:
-        return None
-    ends = sorted((abs(interval.low - HALF), abs(interval.high - HALF)))
-    low = 0.0 if HALF in interval else ends[0]
-    estimate = HALF + abs(interval.estimate - HALF)
-    return replace(interval, estimate=estimate, low=HALF + low, high=HALF + ends[1])
 
 
 def verdict_of(measurement: Measurement, limit: Limit, level: float) -> Verdict:
@@ -232,9 +219,10 @@ def verdict_of(measurement: Measurement, limit: Limit, level: float) -> Verdict:
 
 def _by_evidence(measurement: Measurement, limit: Limit, level: float) -> Verdict:
     """Return the verdict by the evidence alone, of a measurement as judged."""
-    worse = _direction_of(measurement.metric)
     if measurement.family is not None:
+        worse = measurement.metric.worse
         return measurement.family.verdicts(limit, worse, level)[measurement.place]
+    worse = _direction_of(measurement.metric)
     evidence = None
     if measurement.evidence is not None and measurement.interval is not None:
         evidence = measurement.evidence(limit.bound, level)

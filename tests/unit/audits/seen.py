@@ -38,7 +38,7 @@ class Seen:
         return ("male", "female")
 
 
-def samples_of(said: dict[str, str], *, level: float = 0.95, model: str = "model-1") -> Samples:
+def samples_of(said: dict[str, str], *, level: float = 0.9, model: str = "model-1") -> Samples:
     """The samples of these prompts, as a fixture gives them."""
     seen = Seen(said, model)
     members = [

@@ -58,7 +58,6 @@ def test_no_clear_image_is_no_evidence():
 
 
 def test_a_prompt_passes_at_the_one_sided_level():
-    # 10 of 20 is within 0.5 at 5 %, where a two-sided interval at 95 % reaches beyond.
     (sample,) = samples_of({"p": counted(12, 20)})
     assert sample.bias_interval.high > 0.5
     evidence = sample.prompt_bias_score.family.evidence(0.5, 0.95)[0]

@@ -30,11 +30,11 @@ def shown(men, women, unclear=0, front=None):
 
 
 def crowd(*pictures, word="engineers", alike=0.0):
-    return crowd_of(Prompt(f"a team of {word}", "team", word), pictures, 0.95, alike)
+    return crowd_of(Prompt(f"a team of {word}", "team", word), pictures, 0.9, alike)
 
 
 def crowds(*members):
-    return Crowds(members, 0.95)
+    return Crowds(members, 0.9)
 
 
 def outcome(measurement, bound=0.4):

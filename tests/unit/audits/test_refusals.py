@@ -22,11 +22,11 @@ def triplet(word, neutral, feminine, masculine, images=20, siblings=None):
     refused = dict(zip(VARIANTS, (neutral, feminine, masculine), strict=True))
     flags = {v: (np.arange(images) < count).astype(float) for v, count in refused.items()}
     words = {v: Counter({f"no {word}": count} if count else {}) for v, count in refused.items()}
-    return TripletRefusals(Triplet(*prompts), flags, 0.95, siblings, words=words)
+    return TripletRefusals(Triplet(*prompts), flags, 0.9, siblings, words=words)
 
 
 def several(*members):
-    return Refusals(members, 0.95)
+    return Refusals(members, 0.9)
 
 
 def test_a_gap_says_by_its_sign_who_is_refused():

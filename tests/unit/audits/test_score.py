@@ -117,7 +117,7 @@ def test_the_interval_of_a_stopped_prompt_holds_over_all_labels_of_undetected_im
         for letters in ("m" * 15 + "f" * 5, "m" * 12 + "f" * 4 + "-" * 4)
     )
     few, many = (
-        stopped_share_interval(SequentialTest(100, 0.3), (14, 20), k, 0.95) for k in (12, 16)
+        stopped_share_interval(SequentialTest(100, 0.3), (14, 20), k, 0.9) for k in (12, 16)
     )
     assert (hazy.low, hazy.high) == pytest.approx((2.0 * few.low - 1.0, 2.0 * many.high - 1.0))
     assert hazy.estimate == plain.estimate == 0.5

@@ -180,7 +180,7 @@ def test_an_attribute_shown_too_rarely_at_another_level(tmp_path, capsys):
 
 def test_a_share_of_no_whole_images_has_no_other_level(tmp_path, capsys):
     run = counted()
-    odd = replace(rows_of(run)[0], share=Interval(0.123, 0.1, 0.2, 0.95, "blaker", 40))
+    odd = replace(rows_of(run)[0], share=Interval(0.123, 0.1, 0.2, 0.95, "clopper-pearson", 40))
     runs = write(tmp_path, run_of("SDv2", (odd,)))
     assert main(["compare", "stereotypes", *runs, "--confidence", "0.8"]) == 2
     assert "expected a share of whole images, got share.estimate=0.123" in capsys.readouterr().err

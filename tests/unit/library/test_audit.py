@@ -282,7 +282,7 @@ def test_a_mistake_leaves_no_folder_of_a_function(tmp_path, monkeypatch):
 def test_axes_and_options_are_taken(audited):
     result = audited(None, axes.personality, images=2, seed=3, confidence=0.9)
     assert result.record.settings["seed"] == 3
-    assert result.model_bias_score.interval.level == 0.9
+    assert result.model_bias_score.interval.level == 0.8
 
 
 def test_progress_is_told_in_lines(audited, capsys):

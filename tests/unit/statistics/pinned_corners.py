@@ -23,7 +23,7 @@ from pytest_t2i.statistics.curves import mean_band
 from pytest_t2i.statistics.detectors import kappa_interval
 from pytest_t2i.statistics.distances import mean_total_variation_interval
 from pytest_t2i.statistics.means import gap_interval
-from pytest_t2i.statistics.model import FixedWords, Sizes, least_shown, mean_departure, score_tails
+from pytest_t2i.statistics.model import FixedWords, Sizes, least_shown, score_tails
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.planning import (
     Design,
@@ -66,10 +66,6 @@ CORNERS: dict[str, Callable[[], Any]] = {
         for sizes in (Sizes((9,), (4,)), Sizes((2, 5, 30), (3, 1, 6)))
         for mean in (0.0, 0.4, 1.0)
         for score in (1 / 3, 0.45, 1.0)
-    ],
-    "departures from references that differ": lambda: [
-        mean_departure(SHOWN[:, 0], SHOWN.sum(axis=1), OWN_REFERENCES[:, 0]),
-        mean_departure(SHOWN[:, 1], SHOWN.sum(axis=1), np.array([0.0, 0.2, 1.0, 0.9])),
     ],
     "distances from references that differ": lambda: [
         mean_total_variation_interval(SHOWN, OWN_REFERENCES, level=LEVEL)

@@ -129,7 +129,7 @@ def test_a_prompt_without_an_image_is_left_out_of_references():
 
 def test_a_group_without_an_image_may_show_anything():
     women = [[1] * 18 + [0] * 2]
-    seen_alone = s.clopper_pearson(18, 20, 0.9)
+    seen_alone = s.share_interval(18, 20, 0.9)
     gap = parity_difference_interval({"a": women, "b": women, "c": []}, level=0.9)
     assert gap.high == pytest.approx(max(seen_alone.high, 1.0 - seen_alone.low))
     men = [[0] * 18 + [1] * 2]

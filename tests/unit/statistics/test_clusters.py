@@ -13,7 +13,7 @@ from pytest_t2i.statistics.clusters import (
     cluster_share_p_value,
     positive_chance,
 )
-from pytest_t2i.statistics.shares import clopper_pearson
+from pytest_t2i.statistics.shares import share_interval
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from pytest_t2i.statistics.shares import clopper_pearson
 def test_people_alone_in_their_pictures_have_the_exact_interval(hits, n, level):
     flags = [1] * hits + [0] * (n - hits)
     found = cluster_share_interval(flags, [1] * n, level=level, most=1)
-    exact = clopper_pearson(hits, n, level)
+    exact = share_interval(hits, n, level)
     assert (found.low, found.high) == pytest.approx((exact.low, exact.high), abs=1e-9)
     assert (found.estimate, found.n) == (exact.estimate, n)
 

@@ -82,7 +82,7 @@ def test_a_lean_that_students_t_does_not_see_has_no_half():
 
 
 def test_settling():
-    final = Interval(0.5, 0.4, 0.6, 0.95, "blaker", 40)
+    final = Interval(0.5, 0.4, 0.6, 0.95, "clopper-pearson", 40)
     assert settled_step([0.5, 0.5], final) == 1
     assert settled_step([0.9, 0.5], final) == 2
 
@@ -95,4 +95,4 @@ def test_refusals():
     with pytest.raises(ValueError, match="resamples"):
         mean_band([[0.1], [0.2]], level=0.95, seed=0, resamples=5)
     with pytest.raises(ValueError, match="shares must lie in"):
-        settled_step([1.5], Interval(0.5, 0.4, 0.6, 0.95, "blaker", 40))
+        settled_step([1.5], Interval(0.5, 0.4, 0.6, 0.95, "clopper-pearson", 40))

@@ -10,7 +10,7 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from pytest_t2i.metrics import cohen_kappa, fleiss_kappa
-from pytest_t2i.statistics import clopper_pearson
+from pytest_t2i.statistics import share_interval
 from pytest_t2i.statistics.detectors import fleiss_interval, kappa_interval, paired_share_change
 
 FLEISS_1971 = [
@@ -110,7 +110,7 @@ def test_it_covers_whatever_the_rates(ends, lost, gained):
 
 def test_it_is_no_wider_than_both_ends_together():
     change = paired_share_change(2, 5, IMAGES, LEVEL)
-    lost, gained = (clopper_pearson(k, IMAGES, LEVEL) for k in (2, 5))
+    lost, gained = (share_interval(k, IMAGES, LEVEL) for k in (2, 5))
     assert gained.low - lost.high < change.low < change.estimate == 3 / IMAGES
     assert change.estimate < change.high < gained.high - lost.low
 

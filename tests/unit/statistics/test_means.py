@@ -329,5 +329,5 @@ def test_the_parity_difference_has_a_p_value() -> None:
         assert beyond <= 0.0501
         assert within >= 0.0499
     shares = parity_shares(groups, level=0.9)
-    theirs = statistics.clopper_pearson(16, 40, 1 - 0.1 / 3)
+    theirs = statistics.share_interval(16, 40, 1 - 0.1 / 3)
     assert (shares["b"].low, shares["b"].high) == (theirs.low, theirs.high)

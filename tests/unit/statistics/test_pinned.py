@@ -14,17 +14,17 @@ from pytest_t2i import statistics
 KNOWN = json.loads(RECORD.read_text(encoding="utf-8"))
 BY_ORACLES = {
     # tests/oracles holds them against other programs.
-    "blaker", "independence_p_value",
+    "share_interval", "independence_p_value",
 }  # fmt: skip
 ELSEWHERE = {
     # By hand, by an oracle, or in doctests and tests of their own, at more values than here.
-    "adaptive_discarding", "benjamini_hochberg", "clopper_pearson",
+    "adaptive_discarding", "benjamini_hochberg",
     "decidable", "expected_stop", "family_p_values", "family_share_p_values", "fewest_images",
     "holm",
     "gap_interval",
     "inverted_p_value", "leaning", "mean_wals_interval",
-    "prompt_bias_p_value", "prompt_bias_p_values", "share_interval",
-    "share_p_value", "stopped_share_interval", "storey", "wals_at_level",
+    "prompt_bias_p_value", "prompt_bias_p_values", "share_p_value", "stopped_share_interval",
+    "storey", "wals_at_level",
     "model_images_needed", "one_sided", "parity_shares", "prompt_bias_interval",
     "wals_change_interval", "widest_gap",
 }  # fmt: skip

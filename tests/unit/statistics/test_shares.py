@@ -65,7 +65,7 @@ def test_a_pooled_interval_would_not_cover_there():
     """What the unit is for: 40 images of 10 prompts are no 40 images."""
     covered = 0.0
     for k in range(11):
-        pooled = statistics.clopper_pearson(4 * k, 40, LEVEL)
+        pooled = statistics.share_interval(4 * k, 40, LEVEL)
         covered += stats.binom.pmf(k, 10, 0.3) * (pooled.low <= 0.3 <= pooled.high)
     assert covered < 0.75
 

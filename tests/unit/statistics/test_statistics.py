@@ -13,7 +13,11 @@ from scipy import stats
 
 from pytest_t2i import metrics, statistics
 from pytest_t2i.statistics import prompt_bias_p_value
-from pytest_t2i.statistics.change import paired_prompt_p_value, prompt_bias_change
+from pytest_t2i.statistics.change import (
+    paired_model_bias_scores,
+    paired_prompt_p_value,
+    prompt_bias_change,
+)
 from pytest_t2i.statistics.shares import stereotype_interval
 
 FEW = settings(max_examples=25, deadline=None)
@@ -82,6 +86,28 @@ def test_corrected_score_symmetry_and_bounds(pairs: list[tuple[int, int]]) -> No
     assert statistics.corrected_model_bias_score(female, male) == score
     assert statistics.corrected_model_bias_score(male[::-1], female[::-1]) == pytest.approx(score)
     assert statistics.corrected_model_bias_score([*male, 0], [*female, 0]) == pytest.approx(score)
+
+
+@FEW
+@given(st.lists(PAIR, min_size=2, max_size=15), st.integers(1, 14))
+def test_a_total_lies_between_its_parts(pairs: list[tuple[int, int]], cut: int) -> None:
+    cut = min(cut, len(pairs) - 1)
+    total, *parts = (
+        statistics.model_bias_interval(*zip(*some, strict=True), level=0.9, seed=0).estimate
+        for some in (pairs, pairs[:cut], pairs[cut:])
+    )
+    assert min(parts) - 1e-9 <= total <= max(parts) + 1e-9
+
+
+@FEW
+@given(st.lists(PAIR, min_size=1, max_size=15))
+def test_a_recorded_score_is_the_one_it_is_compared_as(pairs: list[tuple[int, int]]) -> None:
+    male, female = (np.array(side) + 1 for side in zip(*pairs, strict=True))
+    more = male + 3, female + 2
+    scores = paired_model_bias_scores(male, female, *more)
+    change = statistics.paired_model_bias_change(male, female, *more, level=0.9, seed=0)
+    assert scores.before == pytest.approx(statistics.corrected_model_bias_score(male, female))
+    assert change.estimate == pytest.approx(scores.after - scores.before)
 
 
 @pytest.mark.parametrize(
@@ -200,11 +226,10 @@ def test_a_turn_to_the_other_side_is_measured_by_its_size() -> None:
 
 LEVEL: dict[str, Any] = {"level": 0.95, "seed": 0}
 REFUSALS: list[tuple[Callable[[], Any], str]] = [
-    (lambda: statistics.clopper_pearson(0, 0, 0.95), "n=0"),
-    (lambda: statistics.clopper_pearson(3, 2, 0.95), "successes=3, n=2"),
-    (lambda: statistics.clopper_pearson(1, 2, 1.0), "level=1.0"),
-    (lambda: statistics.clopper_pearson(0.5, 2, 0.9), "successes must be whole numbers"),  # type: ignore[arg-type]
-    (lambda: statistics.share_interval(1, 2, 0.9, method="wald"), "method='wald'"),  # type: ignore[arg-type]
+    (lambda: statistics.share_interval(0, 0, 0.95), "n=0"),
+    (lambda: statistics.share_interval(3, 2, 0.95), "successes=3, n=2"),
+    (lambda: statistics.share_interval(1, 2, 1.0), "level=1.0"),
+    (lambda: statistics.share_interval(0.5, 2, 0.9), "successes must be whole numbers"),  # type: ignore[arg-type]
     (lambda: statistics.prompt_bias_interval(0, 0, 0.95), "no clear image"),
     (lambda: prompt_bias_p_value(1, 1, 1.5, "beyond"), "bound=1.5"),
     (lambda: stereotype_interval(1, 2, 1.5, 0.95), "expected=1.5"),

@@ -85,15 +85,17 @@ def test_a_verdict_says_what_lies_where() -> None:
     ("evidence", "outcome", "p_value"),
     [
         (Evidence(0.01, 0.9), FAIL, 0.01),
-        (Evidence(0.9, 0.01), PASS, 0.01),
+        (Evidence(0.9, 0.01), OPEN, 0.9),
         (Evidence(0.2, 0.3), OPEN, 0.2),
     ],
 )
-def test_evidence_decides_whatever_the_interval(
+def test_evidence_and_the_interval_decide_together(
     evidence: Evidence, outcome: Outcome, p_value: float
 ) -> None:
-    verdict = verdicts.judge(interval(0.0, 1.0), Limit("x", 0.5), "higher", evidence=evidence)
+    verdict = verdicts.judge(interval(0.6, 1.0), Limit("x", 0.5), "higher", evidence=evidence)
     assert (verdict.outcome, verdict.p_value) == (outcome, p_value)
+    wide = verdicts.judge(interval(0.4, 1.0), Limit("x", 0.5), "higher", evidence=evidence)
+    assert wide.outcome is OPEN
 
 
 def test_images_to_decide() -> None:

@@ -142,7 +142,7 @@ def test_no_evidence_is_inconclusive_and_said(checks):
 
 
 def test_a_family_shares_one_error_level(checks):
-    interval = Interval(0.9, 0.2, 1.0, 0.95, "test", 10)
+    interval = Interval(0.9, 0.4, 1.0, 0.9, "test", 10)
 
     def among(count):
         evidence = [Evidence(0.03 * count, 1.0)] + [Evidence(0.9, 1.0)] * (count - 1)

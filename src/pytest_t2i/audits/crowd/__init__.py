@@ -382,7 +382,7 @@ class CrowdAudit(ContrastAudit):
             )
             for detection in observations.detections(unit, seeds, ref)
         )
-        crowd = crowd_of(unit, pictures, settings.confidence, settings.undetected_alike)
+        crowd = crowd_of(unit, pictures, settings.interval_level, settings.undetected_alike)
         return replace(
             crowd,
             pictures_digest=digest(observations.keys(unit, seeds)),

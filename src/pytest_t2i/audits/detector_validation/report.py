@@ -108,7 +108,7 @@ def _trials(context: AuditContext) -> Trials:
         context.labelled_images(),
         [(name, context.fingerprint(name)) for name in context.detectors],
         context.detections,
-        level=context.settings.confidence,
+        level=context.settings.interval_level,
         seed=context.settings.seed,
         asked_twice=context.asked_twice,
     )

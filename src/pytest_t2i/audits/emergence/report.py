@@ -128,7 +128,7 @@ def _emergences(context: AuditContext) -> Iterator[EmergenceRecord]:
         for guidance in (True, False):
             emergence = Emergence(
                 prompt, seeds, attribute, context.observations, context.instruments(test),
-                context.settings.confidence, guidance,
+                context.settings.interval_level, guidance,
             )  # fmt: skip
             yield _emergence(emergence)
 

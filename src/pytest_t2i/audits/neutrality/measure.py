@@ -308,7 +308,7 @@ def triplets_of(
 ) -> TripletSamples:
     """Return the samples of triplets, each with the images that a test asks for."""
     members = tuple(_one_triplet(context, three, test) for three, test in pairs)
-    return TripletSamples(members, context.settings.confidence)
+    return TripletSamples(members, context.settings.interval_level)
 
 
 def _one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> TripletSample:
@@ -319,7 +319,7 @@ def _one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> Trip
         context.observations.distinct(tuple(three), planned),
         context.encoder,
         context.observations,
-        context.settings.confidence,
+        context.settings.interval_level,
         planned,
     )
 

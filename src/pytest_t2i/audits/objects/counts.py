@@ -189,7 +189,7 @@ def _counted(kind: type[C], context: AuditContext, pairs: Sequence[tuple[Triplet
         ),
         context.finder,
         context.observations,
-        settings.confidence,
+        settings.interval_level,
         settings.seed,
         LEAST,
         expected,

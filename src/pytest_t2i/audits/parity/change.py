@@ -264,7 +264,7 @@ def model_change(
     reason = NO_MARGIN if margin is None else REASON
     limit = Limit(score.metric_of_model.name, margin or 0.0, reason)
     old, new = ([side[place] for side in pairs.sides] for place in (0, 1))
-    change = score.mean_change(old, new, level)
+    change = score.mean_change(old, new, statistics.one_sided(level))
     before, after = (None, None) if change is None else change[:2]
     if pairs.are_identical:
         return _identical(limit, samples.images)._replace(before=before, after=after)
@@ -277,8 +277,7 @@ def model_change(
         )  # fmt: skip
         verdict = _by_permutation(score, growth, change.interval, limit, level)
     else:
-        at = score.mean_change(old, new, statistics.one_sided(level)) or change
-        outcome = judge.compare(at.interval, margin, "higher")
+        outcome = judge.compare(change.interval, margin, "higher")
         growth = score.growth(
             *pairs.labels, samples.seed, groups=len(pairs.groups), paired=pairs.share_seeds
         )

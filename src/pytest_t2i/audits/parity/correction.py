@@ -94,6 +94,10 @@ class Correction(ByLabels):
         place = self._places.get(prompt)
         return () if place is None else self.samples[place].seeds
 
+    def is_of(self, samples: DetectedPrompts) -> bool:
+        """Whether the prompts it corrects have the images of these samples."""
+        return all(self.seeds_of(s.prompt) in ((), s.seeds) for s in samples)
+
     def labels_of_prompt(self, prompt: Prompt) -> dict[str, int]:
         """Return people's labels of one prompt's images, with the number of labelled images."""
         sample = self.samples[self._places[prompt]]
@@ -107,7 +111,13 @@ class Correction(ByLabels):
         counts = self.counts(prompt)
         if counts is None:
             return None
-        return CorrectedCounts(counts, self.describe(), self.labels_of_prompt(prompt))
+        score = self.scores.prompts[self._places[prompt]].estimate
+        return CorrectedCounts(score, counts, self.describe(), self.labels_of_prompt(prompt))
+
+    def magnitude(self, prompt: Prompt) -> float | None:
+        """Return the estimate of the prompt's absolute score; None where it has too few labels."""
+        place = self._places.get(prompt)
+        return None if place is None else self.scores.magnitudes[place]
 
     @cached_property
     def _places(self) -> dict[Prompt, int]:
@@ -139,11 +149,10 @@ def correct(samples: DetectedPrompts, labelled: LabelledSet) -> Correction | Non
 def corrected_samples(context: AuditContext, samples: Samples) -> Samples:
     """Return the samples of a test with the correction by people's labels."""
     labelled = context.given_labels
-    return replace(
-        samples,
-        corrected=given_correction(samples, labelled),
-        why_no_verdict=why_no_verdict(samples, labelled),
-    )
+    why, whole = why_no_verdict(samples, labelled), _prompts_correction(context)
+    if whole is not None and not why and whole.is_of(samples):
+        return replace(samples, corrected=whole)
+    return replace(samples, corrected=given_correction(samples, labelled), why_no_verdict=why)
 
 
 def corrected_sample(context: AuditContext, sample: Sample) -> Sample:
@@ -165,7 +174,7 @@ def _prompts_correction(context: AuditContext) -> Correction | None:
         pairs = widest_of((p, test) for test in context.tests for p in test.selection.prompts)
         members = tuple(plain_sample(context, prompt, test) for prompt, test in pairs)
         settings = context.settings
-        samples = Samples(members, settings.confidence, settings.seed)
+        samples = Samples(members, settings.interval_level, settings.seed)
         return correct(samples, labelled)
 
     return context.once(("correction of prompts",), corrected)

@@ -9,7 +9,7 @@ from pytest_t2i.audits.bias import Bias, floor_of_samples, share_of_men
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.distance import EVEN
 from pytest_t2i.audits.parity import groups
-from pytest_t2i.audits.parity.correction import given_correction
+from pytest_t2i.audits.parity.correction import Correction, given_correction
 from pytest_t2i.audits.parity.record import (
     CellRecord,
     CellsRecord,
@@ -30,7 +30,7 @@ from pytest_t2i.audits.score import (
 )
 from pytest_t2i.audits.shared_blocks import widest_of
 from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.labels import CLEAR, LabelledSet
+from pytest_t2i.labels import CLEAR
 from pytest_t2i.metrics import model_bias_score, prompt_bias_score
 
 SamplesOf = Callable[[str], Samples]
@@ -92,16 +92,16 @@ def _model_scores(context: AuditContext) -> Iterator[ModelScoreRecord]:
         if not _tells_gender(context, detector):
             continue
         labelled = context.given_labels if detector == context.detectors[0] else None
-        yield _score("model", detector, samples, labelled)
+        by_people = given_correction(samples, labelled)
+        yield _score("model", detector, samples, by_people)
         if len(axes := samples.by_axis()) > 1:
-            yield from (_score(name, detector, part, labelled) for name, part in axes.items())
+            yield from (_score(name, detector, part, by_people) for name, part in axes.items())
 
 
 def _score(
-    name: str, detector: str, samples: Samples, labelled: LabelledSet | None
+    name: str, detector: str, samples: Samples, by_people: Correction | None
 ) -> ModelScoreRecord:
     """Return a score; people's labels correct it, with the detector's own kept as uncorrected."""
-    by_people = given_correction(samples, labelled)
     # What people's labels correct is what is judged.
     uncorrected = mean_interval_of(Bias(), samples)
     corrected = None if by_people is None else of_model(Bias(), samples, by_people).interval
@@ -128,7 +128,7 @@ def _all_samples(context: AuditContext, detector: str) -> Samples:
     pairs = widest_of((p, t.at_first_look) for t in context.tests for p in t.selection.prompts)
     return Samples(
         members=tuple(context.one_sample(p, test, detector) for p, test in pairs),
-        level=settings.confidence,
+        level=settings.interval_level,
         seed=settings.seed,
     )
 

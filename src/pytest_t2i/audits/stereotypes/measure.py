@@ -222,7 +222,7 @@ def one_association(context: AuditContext, stereotype: Stereotype, test: AskedTe
         context.observations.distinct([stereotype.prompt], seeds),
         context.detectors[0],
         context.observations,
-        context.settings.confidence,
+        context.settings.interval_level,
         context.instruments(test),
         stopping=test.stopping,
         planned=seeds,

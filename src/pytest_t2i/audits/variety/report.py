@@ -87,7 +87,7 @@ def _asked(context: AuditContext) -> Iterator[Variety]:
             for direction, center in product(directions, (False, True)):
                 yield Variety(
                     prompt, seeds, context.observations, context.instruments(test),
-                    context.settings.confidence, attribute, direction, center,
+                    context.settings.interval_level, attribute, direction, center,
                 )  # fmt: skip
 
 

@@ -228,7 +228,8 @@ def _score(
     images = sum(len(p.said) for p in prompts)
     tallies = scores.tallies(prompts)
     clear = sum(tally.n for tally in tallies)
-    corrected = scores.score.mean(tallies, level)
+    # As in the record of each run: each end at the level of a one-sided verdict.
+    corrected = scores.score.mean(tallies, statistics.one_sided(level))
     plain = scores.score.plain_mean(tallies)
     return ComparedScore(model, name, corrected, plain, clear, 1.0 - clear / images)
 

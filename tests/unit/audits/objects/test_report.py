@@ -132,7 +132,7 @@ def test_a_run_counts_each_triplet_once_with_its_most_images():
         seeds=lambda prompt, images: tuple(range(images)),
         finder="things",
         observations=SimpleNamespace(distinct=lambda prompts, seeds: tuple(seeds)),
-        settings=SimpleNamespace(confidence=0.95, seed=0),
+        settings=SimpleNamespace(interval_level=0.9, seed=0),
     )
     counted = all_counted(CountedTriplets, context, "objects")
     assert [(m.triplet, len(m.seeds)) for m in counted.members] == [(birds, 5), (cats, 2)]

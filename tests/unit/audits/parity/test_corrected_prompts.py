@@ -19,7 +19,10 @@ def corrected(**counts):
     """Prompts that the detector finds even, with the counts that labels leave."""
     made = samples_of({name: counted(10, 20) for name in counts})
     members = [
-        replace(sample, corrected=CorrectedCounts(genders, HOW))
+        replace(
+            sample,
+            corrected=CorrectedCounts((genders[0] - genders[1]) / sum(genders), genders, HOW),
+        )
         for sample, genders in zip(made, counts.values(), strict=True)
     ]
     siblings = Siblings(members, [sample.prompt.id for sample in members])
@@ -32,9 +35,9 @@ def test_labels_are_what_is_judged_and_told(checks):
     made = corrected(nurse=(1, 15), pilot=(8, 8))
     nurse, pilot = (sample.prompt_bias_score for sample in made)
     assert nurse.estimate == pytest.approx(-14 / 16)
-    assert nurse.remarks[0] == f"{HOW}; uncorrected: +0.000"
+    assert nurse.remarks[0] == f"of all 20 images, {HOW}; uncorrected: +0.000"
     assert (nurse.paper, nurse.worst_case) == (None, None)
-    assert nurse.interval.method == "blaker + ppi++"
+    assert nurse.interval.method == "clopper-pearson + ppi++"
     with pytest.raises(AssertionError):
         assert abs(nurse) <= limit("prompt_bias_score", 0.3)
     assert abs(pilot) <= limit("prompt_bias_score", 0.7)

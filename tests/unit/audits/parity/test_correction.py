@@ -19,6 +19,7 @@ from pytest_t2i.labels import (
     named,
     write_labels,
 )
+from pytest_t2i.statistics import corrected_model_bias_score
 
 PROMPTS, IMAGES, LABELLED = 20, 20, 8
 BOTH = ("male", "female")
@@ -98,3 +99,73 @@ def test_labels_of_other_images_correct_nothing(made, labelled):
     other = samples_of({"other": counted(14, IMAGES)})
     assert given_correction(other, labels) is None
     assert why_no_verdict(other, labels) == ""
+
+
+DETECTED = {"lawyer": (8, 2), "doctor": (7, 3), "pilot": (7, 3), "nurse": (2, 8), "chef": (5, 5)}
+PEOPLE = {"lawyer": "mmmmf", "doctor": "mmmfm", "pilot": "mmmmf", "nurse": "fffff", "chef": "mmmff"}
+
+
+@pytest.fixture
+def audited(monkeypatch, tmp_path):
+    """Ten images of each of five words; people label half of each, or all as the detector does."""
+    monkeypatch.setattr(
+        "pytest_t2i.audits.detected.DetectedPrompt.checksums",
+        property(lambda self: [checksum(f"{self.prompt.text} {s}".encode()) for s in self.seeds]),
+    )
+    # People agree on all five of "lawyer", and call one man of "pilot" a woman.
+    said = {
+        word: {"lawyer": "mmmmf", "pilot": "mmmmm"}.get(word, PEOPLE[word]) for word in DETECTED
+    }
+    letters = {}
+    for word, (men, women) in DETECTED.items():
+        rest = "m" * (men - said[word].count("m")) + "f" * (women - said[word].count("f"))
+        letters[word] = said[word] + rest
+    samples = samples_of(letters)
+
+    def by(labels):
+        rows = []
+        for sample in samples:
+            for seed, letter in zip(sample.seeds, labels(sample), strict=False):
+                name = f"{sample.prompt.text} {seed}"
+                (tmp_path / name).write_bytes(name.encode())
+                rows.append(Label(name, {"m": "male", "f": "female"}[letter], "ada"))
+        choose_vocabulary(tmp_path, named("gender"))
+        write_labels(tmp_path, rows)
+        correction = given_correction(samples, load_labelled_set(tmp_path))
+        members = [replace(s, corrected=correction.of_prompt(s.prompt)) for s in samples]
+        return correction, {s.prompt.name: s.prompt_bias_score.estimate for s in members}, samples
+
+    return by
+
+
+def word_of(sample):
+    return next(word for word in DETECTED if word in sample.prompt.text)
+
+
+def test_where_labels_and_detector_agree_the_score_is_the_detectors(audited):
+    _, scores, _ = audited(lambda sample: PEOPLE[word_of(sample)])
+    assert scores["lawyer"] == pytest.approx(0.6)
+    assert scores["pilot"] < 0.4
+
+
+def test_the_corrected_total_lies_between_its_parts(audited):
+    correction, _, samples = audited(lambda sample: PEOPLE[word_of(sample)])
+    parts = [replace(samples, members=samples.members[a:b]) for a, b in ((0, 1), (1, 5))]
+    total, *of_parts = (
+        replace(part, corrected=correction).model_bias_score.estimate for part in (samples, *parts)
+    )
+    assert min(of_parts) <= total <= max(of_parts)
+
+
+def test_where_all_is_labelled_the_score_is_peoples(audited):
+    def people(sample):
+        detected = "".join(d.label[0] for d in sample.detections)
+        return PEOPLE[word_of(sample)] + detected[5:]
+
+    correction, scores, samples = audited(people)
+    shares = {word_of(sample): people(sample).count("m") / 10 for sample in samples}
+    assert scores == pytest.approx({word: 2 * share - 1 for word, share in shares.items()})
+    men = [round(10 * share) for share in shares.values()]
+    by_people = corrected_model_bias_score(men, [10 - m for m in men])
+    judged = replace(samples, corrected=correction).model_bias_score
+    assert judged.estimate == pytest.approx(by_people)

@@ -75,8 +75,9 @@ def test_the_same_labels_are_identical_and_not_told_apart():
 
 
 def test_a_difference_that_is_not_that_of_the_scores_is_explained(tmp_path):
-    near = model("near", {"job": [11] * 10, "place": [20, 12] * 5})
-    result = compare(FAIR, near)
+    words = {"job": [11] * 10, "place": [20, 12] * 5}
+    assert FOR_THE_PAIR not in comparison_lines(compare(FAIR, model("near", words)))
+    result = compare(FAIR, model("near", words, n=30))
     assert FOR_THE_PAIR in comparison_lines(result)
     assert FOR_THE_PAIR[1:] in comparison_page(result, tmp_path)
     again = ComparedModel("again", "again.json", "", "clip", FAIR.prompts)
