@@ -13,9 +13,10 @@ import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.bounding import Side
 from pytest_t2i.statistics.families import GRID, spread_given_counts
 from pytest_t2i.statistics.gaps import interval_difference
-from pytest_t2i.statistics.model import FixedWords, midpoints
+from pytest_t2i.statistics.model import FixedWords, midpoints, summed
 from pytest_t2i.statistics.shares import (
     binomial_tail,
     check_level,
@@ -23,6 +24,7 @@ from pytest_t2i.statistics.shares import (
     male_share,
     prompt_bias_interval,
 )
+from pytest_t2i.statistics.worst_case import budget_not_rejected, is_skewed
 
 Whole = npt.NDArray[np.int64]
 BIAS: inputs.Floats = np.linspace(0.0, 1.0, 101)
@@ -131,12 +133,35 @@ def bounded_change(before: Whole, after: Whole, level: float) -> ChangeEnds:
     """Return a change of the model bias score that holds for any distributions of bias.
 
     .. math:: E c_below(after) - E c_above(before) <= change <= E c_above(after) - E c_below(before)
+
+    Few prompts with unequal numbers of images have exact tails.
     """
     old, new = FixedWords.of(*before), FixedWords.of(*after)
+    if old.shown or new.shown:
+        return _exact_ends(before, after, level)
     z = float(scipy.special.ndtri((1.0 + level) / 2.0))
     low = new.below.value - old.above.value - z * math.hypot(new.below.error, old.above.error)
     high = new.above.value - old.below.value + z * math.hypot(new.above.error, old.below.error)
     return ChangeEnds(low, high)
+
+
+def _exact_ends(before: Whole, after: Whole, level: float) -> ChangeEnds:
+    """Return the ends by the largest tails over all biases before and after (``worst_case``)."""
+    sides = [
+        [(int(n), int(rarer)) for n, rarer in zip(side.sum(axis=0), side.min(axis=0), strict=True)]
+        for side in (before, after)
+    ]
+
+    def largest(old_side: Side, new_side: Side) -> float:
+        """Return the largest sum of the change, or of its opposite, that is not rejected."""
+        pairs = [summed(sides[0], old_side), summed(sides[1], new_side)]
+        parts, outcomes = (sum(lists, ()) for lists in zip(*pairs, strict=True))
+        return budget_not_rejected(parts, outcomes, (1.0 - level) / 2.0)
+
+    # The biases now, and 1 - bias before, sum to the prompts' number and the change.
+    prompts = before.shape[1]
+    low = largest("above", "below") / prompts - 1.0
+    return ChangeEnds(min(low, 1.0), max(1.0 - largest("below", "above") / prompts, -1.0))
 
 
 @lru_cache(maxsize=65536)
@@ -208,7 +233,10 @@ def paired_model_bias_change(
     before, after = _comparable(before_male, before_female, after_male, after_female)
     narrow, error = _by_tables(before, after, level)
     low, high = narrow.low, narrow.high
-    if is_bounded(before, after, narrow.estimate / max(error, SMALLEST_ERROR)):
+    sizes = (before.sum(axis=0), after.sum(axis=0))
+    if any(map(is_skewed, sizes)) or is_bounded(
+        before, after, narrow.estimate / max(error, SMALLEST_ERROR)
+    ):
         bounds = bounded_change(before, after, level)
         low, high = max(-1.0, min(low, bounds.low)), min(1.0, max(high, bounds.high))
     scores = _paired_scores(before, after)

@@ -22,6 +22,7 @@ from pytest_t2i.metrics.groups import SUM_TOLERANCE, check_reference
 from pytest_t2i.statistics.bounding import Side, bounding_distance
 from pytest_t2i.statistics.model import Whole, model_bias_interval
 from pytest_t2i.statistics.shares import bisected, check_level, containing, exact_ends
+from pytest_t2i.statistics.worst_case import STEPS, Part, budget_not_rejected, is_skewed
 
 SMALL = 1e-12
 """Equal distances may differ in the last place."""
@@ -186,14 +187,52 @@ def fixed_ends(parts: Parts, level: float) -> tuple[float, float]:
     """Return the ends of the mean distance of at least two fixed prompts.
 
     Means of bounding functions and Student's quantile; the upper one at most the ceiling of the
-    plug-in. They hold approximately.
+    plug-in. They hold approximately. Few prompts with unequal numbers of images have exact ones.
     """
+    if is_skewed(parts.n.tolist()):
+        return _exact_ends(parts, (1.0 - level) / 2.0)
     student = float(scipy.stats.t.ppf((1.0 + level) / 2.0, parts.n.sum() - len(parts.n)))
     low, low_error = bounding_mean(parts, "below")
     high, high_error = bounding_mean(parts, "above")
     plug_in = float(np.mean(np.sum(parts.distances, axis=1)) * parts.weight)
     top = ceiling(parts, plug_in + student * high_error)
     return max(0.0, low - student * low_error), min(1.0, high + student * high_error, top)
+
+
+def _exact_ends(parts: Parts, error: float) -> tuple[float, float]:
+    """Return ends by the largest tails (``worst_case``); of more than two labels, by Bonferroni."""
+    prompts = len(parts.n)
+    if parts.expected.shape[1] > 1:
+        ends = [
+            distance_range(*exact_ends(row, n, error / prompts / len(row)), expected)
+            for row, n, expected in zip(parts.shown, parts.n, parts.expected, strict=True)
+        ]
+        low, high = np.mean(ends, axis=0)
+        return float(low), float(high)
+    rows = list(zip(parts.n.tolist(), parts.expected[:, 0].tolist(), strict=True))
+    outcomes = parts.shown[:, 0].tolist()
+    least, room = (
+        budget_not_rejected([_part(n, r, side) for n, r in rows], outcomes, error) / prompts
+        for side in ("below", "above")
+    )
+    furthest = float(np.mean([max(r, 1.0 - r) for _, r in rows]))
+    return min(1.0, least), max(0.0, furthest - room)
+
+
+@lru_cache(maxsize=1024)
+def _part(n: int, share: float, side: Side) -> Part:
+    """Return a prompt's part of a sum of distances; from above, of what is left to the furthest."""
+    values, furthest = bounding_distance(n, share, side).value, max(share, 1.0 - share)
+    counts, rows, steps = np.arange(n + 1), [], []
+    for step, used in enumerate(np.linspace(0.0, 1.0, STEPS + 1).tolist()):
+        distance = furthest - used if side == "above" else used
+        for p in (share - distance, share + distance):
+            if distance >= 0.0 and -SMALL <= p <= 1.0 + SMALL:
+                rows.append(tuple(scipy.stats.binom.pmf(counts, n, min(max(p, 0.0), 1.0)).tolist()))
+                steps.append(step)
+    if side == "above":
+        values = furthest - values
+    return Part(tuple(values.tolist()), tuple(rows), tuple(steps))
 
 
 def ceiling(parts: Parts, mean: float) -> float:

@@ -38,6 +38,7 @@ from pytest_t2i.statistics.bounding import (
 )
 from pytest_t2i.statistics.inversion import Alternative, check_alternative
 from pytest_t2i.statistics.shares import check_level, containing, male_share
+from pytest_t2i.statistics.worst_case import STEPS, Part, budget_p_value, is_skewed
 
 Whole = npt.NDArray[np.int64]
 
@@ -268,6 +269,9 @@ class FixedWords:
     """Probability that a fair model shows at most this score."""
     mixed: int
     """Number of prompts with images of both genders."""
+    shown: tuple[tuple[int, int], ...] = ()
+    """(images, images of the rarer gender) of each prompt, where few prompts with unequal numbers
+    of images need an exact tail; else ()."""
 
     @classmethod
     def of(cls, men: Whole, women: Whole) -> FixedWords:
@@ -287,10 +291,14 @@ class FixedWords:
         score = model_bias_score(men, women)
         even = score_tails(sizes, equal_magnitudes(sizes, 0.0), score).below
         mixed = int(np.count_nonzero(rarer[clear >= least]))
-        return cls(sizes, score, below, above, even, mixed)
+        skewed = is_skewed(clear.tolist())
+        shown = tuple(sorted(zip(clear.tolist(), rarer.tolist(), strict=True))) if skewed else ()
+        return cls(sizes, score, below, above, even, mixed, shown)
 
     def p_greater(self, bound: float) -> float:
         """Return the p-value against "the model bias score is at most the bound"."""
+        if self.shown:
+            return budget_p_value(*summed(self.shown, "below"), bound * len(self.shown))
         exact = score_tails(self.sizes, equal_magnitudes(self.sizes, bound), self.score).above
         if self.sizes.total == 1:
             return exact
@@ -298,6 +306,8 @@ class FixedWords:
 
     def p_less(self, bound: float) -> float:
         """Return the p-value against "the model bias score is at least the bound"."""
+        if self.shown:
+            return budget_p_value(*summed(self.shown, "above"), (1.0 - bound) * len(self.shown))
         exact = max(map(self._exact_less, least_favourable(self.sizes, bound)))
         if self.sizes.total < ENOUGH_PROMPTS or self.even < TOO_EVEN:
             return exact
@@ -315,6 +325,25 @@ class FixedWords:
             return score_tails(self.sizes, bias, usual).below
         tail = score_tails(self.sizes, bias, self.score).below
         return min(1.0, tail * max(1.0, TOO_EVEN / self.even))
+
+
+def summed(
+    shown: Sequence[tuple[int, int]], side: Side
+) -> tuple[tuple[Part, ...], tuple[int, ...]]:
+    """Return the prompts as parts of a sum, with their outcomes; from above, of 1 - |2p - 1|."""
+    parts = tuple(_part(n, len(shown), side) for n, _ in shown)
+    return parts, tuple(rarer for _, rarer in shown)
+
+
+@lru_cache(maxsize=1024)
+def _part(n: int, prompts: int, side: Side) -> Part:
+    values = bounding_function(n, prompts, side).value
+    chances = rarer_chances(n, np.linspace(0.0, 1.0, STEPS + 1))
+    if side == "above":
+        values, chances = 1.0 - values, chances[::-1]
+    return Part(
+        tuple(values.tolist()), tuple(map(tuple, chances.tolist())), tuple(range(STEPS + 1))
+    )
 
 
 def lower_end(p_greater: Callable[[float], float], error: float) -> float:
