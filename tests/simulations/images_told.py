@@ -21,20 +21,18 @@ from pytest_t2i.statistics import (
     prompt_power,
     share_interval,
 )
-from pytest_t2i.statistics.change import unmoved_model_bias_change
 from pytest_t2i.statistics.model import FixedWords
 from pytest_t2i.statistics.planning import (
-    COARSE,
     PER_CHANGE,
     TRIED,
     Pair,
     change_images_needed,
-    detectable,
     images_needed,
     model_images_needed,
 )
 from pytest_t2i.verdicts.images_range import ImagesRange, change_range, images_range
 from pytest_t2i.verdicts.judge import compare, prompt_images_to_decide
+from pytest_t2i.verdicts.measurement import TOLERATED
 
 LEVEL, RUNS = 0.95, 300
 PROMPTS = ((0.9, 0.5, 10), (0.8, 0.5, 20), (0.3, 0.5, 20), (0.0, 0.5, 12), (0.1, 0.3, 20),
@@ -133,7 +131,7 @@ def change(world: str, prompts: int, margin: float | None, n: int, *, runs: int,
 def _is_decided(pair: Pair, margin: float | None) -> float:
     """As a run decides it."""
     if margin is None:
-        return float(detectable(unmoved_model_bias_change(*pair, level=LEVEL), LEVEL) <= COARSE)
+        margin = TOLERATED
     found = paired_model_bias_change(*pair, level=one_sided(LEVEL), seed=0)
     return float(compare(found, margin, "higher") is not Outcome.INCONCLUSIVE)
 

@@ -12,7 +12,6 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.detected import FEMALE, MALE, DetectedPrompt, DetectedPrompts, listed
 from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond
 from pytest_t2i.audits.score import (
-    Growth,
     Labels,
     MeanChange,
     PValues,
@@ -36,7 +35,6 @@ from pytest_t2i.statistics.change import (
 from pytest_t2i.statistics.families import leans
 from pytest_t2i.statistics.model import midpoints
 from pytest_t2i.statistics.permutation import paired_change_p_value
-from pytest_t2i.statistics.planning import COARSE, found_growth, least_found
 from pytest_t2i.statistics.ranks import Rank
 from pytest_t2i.statistics.shares import as_bias
 from pytest_t2i.statistics.undetected import worst_case_bounds
@@ -55,7 +53,7 @@ class Bias(Score[DetectedPrompt]):
     metric_of_model = INFO["model_bias_score"]
     groups = (MALE, FEMALE)
     margin = 0.2
-    coarse = COARSE
+    reach = 2.0
     further = "more biased"
     incomparable = "no prompt has two clear images both in the baseline and now"
     growth_probabilities = staticmethod(growth_probabilities)
@@ -184,27 +182,19 @@ class Bias(Score[DetectedPrompt]):
         interval = statistics.paired_model_bias_change(*counts, level=level, seed=0)
         return MeanChange(*scores, interval)
 
-    def growth(
-        self, before: Labels, after: Labels, seed: int, *, groups: int, paired: bool,
-        change: Interval | None = None, level: float = 0.95,
-    ) -> Growth:  # fmt: skip
+    def growth_p_value(
+        self, before: Labels, after: Labels, seed: int, *, groups: int, paired: bool
+    ) -> float:
         del groups
         sides = [[SIGNS[labels] for labels in side] for side in (before, after)]
+        if paired:
+            return paired_change_p_value(*sides, seed=seed)
         counts = [
             np.array([np.count_nonzero(signs == sign) for signs in side])
             for side in sides
             for sign in (1, -1)
         ]
-        p_value = (
-            paired_change_p_value(*sides, seed=seed)
-            if paired
-            else statistics.change_p_value(*counts, seed=seed)
-        )
-        if change is None:
-            return Growth(p_value)
-        # The exact test assumes exchangeable images: prompts that did not change.
-        found, least = (growth(*counts, level=level) for growth in (found_growth, least_found))
-        return Growth(p_value, found, least)
+        return statistics.change_p_value(*counts, seed=seed)
 
 
 def other_labels(member: DetectedPrompt) -> str:

@@ -6,7 +6,6 @@ from a given distribution, ``parity`` the distance from even shares.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -18,7 +17,6 @@ from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
 from pytest_t2i.audits.evidence import Beyond
 from pytest_t2i.audits.score import (
-    Growth,
     Labels,
     MeanChange,
     PValues,
@@ -40,7 +38,7 @@ from pytest_t2i.statistics.distances import (
     total_variation_p_value,
 )
 from pytest_t2i.statistics.gaps import interval_difference
-from pytest_t2i.statistics.permutation import group_change_test
+from pytest_t2i.statistics.permutation import group_change_p_value
 from pytest_t2i.statistics.ranks import Rank, group_ranking
 
 FURTHEST = 5
@@ -129,7 +127,7 @@ class EvenDistance(Distance):
     margin = 0.1  # half of that for an absolute bias score, because the distance is half of it
     further = "further from even shares"
     incomparable = "no prompt has an image with a label both in the baseline and now"
-    coarse = 0.1
+    reach = 1.0
 
     def described(self, member: DetectedPrompt) -> dict[str, Any]:
         described = super().described(member)
@@ -145,15 +143,10 @@ class EvenDistance(Distance):
         old, new = (self.mean(side, level) for side in zip(*pairs, strict=True))
         return MeanChange(old.estimate, new.estimate, interval_difference(old, new))
 
-    def growth(
-        self, before: Labels, after: Labels, seed: int, *, groups: int, paired: bool,
-        change: Interval | None = None, level: float = 0.95,
-    ) -> Growth:  # fmt: skip
-        tested = group_change_test(
-            before, after, groups, level=level, seed=seed, shared_seeds=paired
-        )
-        high = math.inf if change is None else change.high
-        return Growth(tested.p_value, tested.found, min(tested.found, high))
+    def growth_p_value(
+        self, before: Labels, after: Labels, seed: int, *, groups: int, paired: bool
+    ) -> float:
+        return group_change_p_value(before, after, groups, seed=seed, shared_seeds=paired)
 
 
 EVEN = EvenDistance(uniform())

@@ -7,7 +7,6 @@ images may hide, the looks of early stopping, and the mean over prompts.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -89,17 +88,6 @@ class MeanChange(NamedTuple):
     before: float
     after: float
     interval: Interval
-
-
-class Growth(NamedTuple):
-    """The result of a permutation test of "the model is the same", for a worse mean."""
-
-    p_value: float
-    found: float = math.nan
-    """Growth that the test would find in about 80 % of runs."""
-    detectable: float = math.nan
-    """Growth that the test, or the interval of the change, would show; it finds none with evidence
-    where this is small."""
 
 
 Labels = Sequence[np.ndarray]
@@ -213,8 +201,8 @@ class Score(Generic[Member]):
 
     margin: float
     """Worsening of a prompt that is tolerated without a margin in the limits file."""
-    coarse: float
-    """Growth that a test must be able to find for a PASS."""
+    reach: float
+    """Change of a prompt's score for a change of one share by 1."""
     further: str
     """What a model is that got worse: "more biased"."""
     incomparable: str
@@ -227,7 +215,7 @@ class Score(Generic[Member]):
         old, new = self.interval(before, level), self.interval(after, level)
         if old is None or new is None:
             return None
-        return interval_difference(*((old, new) if self.metric.worse == "higher" else (new, old)))
+        return interval_difference(old, new)
 
     def change_evidence(
         self, pair: tuple[np.ndarray, np.ndarray], margin: float, change: Interval, *, paired: bool
@@ -239,11 +227,10 @@ class Score(Generic[Member]):
         """Return how much worse the mean became; None where nothing can be compared."""
         raise NotImplementedError
 
-    def growth(
-        self, before: Labels, after: Labels, seed: int, *, groups: int, paired: bool,
-        change: Interval | None = None, level: float = 0.95,
-    ) -> Growth:  # fmt: skip
-        """Test whether the mean grew; without its change only the p-value is computed."""
+    def growth_p_value(
+        self, before: Labels, after: Labels, seed: int, *, groups: int, paired: bool
+    ) -> float:
+        """Return the permutation p-value of "the model is the same", for a worse mean."""
         raise NotImplementedError
 
 

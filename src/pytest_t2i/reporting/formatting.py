@@ -340,7 +340,7 @@ def allowed_words(check: Check) -> str:
     if not check.is_change:
         return f"{check.operator} {check.bound:g}"
     if check.decided_by == "permutation test":
-        return "no growth that a permutation test finds"
+        return f"at most {check.bound:g} more, and no growth that a permutation test finds"
     if check.decided_by == "identical pictures":
         return "the same pictures"
     further = "less" if check.operator.startswith(">") else "more"

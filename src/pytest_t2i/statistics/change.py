@@ -21,6 +21,7 @@ from pytest_t2i.statistics.shares import (
     binomial_tail,
     check_level,
     containing,
+    exact_ends,
     male_share,
     prompt_bias_interval,
 )
@@ -239,16 +240,10 @@ def paired_model_bias_change(
     ):
         bounds = bounded_change(before, after, level)
         low, high = max(-1.0, min(low, bounds.low)), min(1.0, max(high, bounds.high))
+    else:
+        low, high = -_hidden(after, before, -low), _hidden(before, after, high)
     scores = _paired_scores(before, after)
     return containing(scores.after - scores.before, (low, high), level, narrow.method, narrow.n)
-
-
-def unmoved_model_bias_change(*counts: npt.ArrayLike, level: float) -> Interval:
-    """Return the change if the tables' biases cancel, as in the exact test of one model.
-
-    The counts are those of ``paired_model_bias_change``, here and below.
-    """
-    return _by_tables(*_comparable(*counts), level)[0]
 
 
 def _by_tables(before: Whole, after: Whole, level: float) -> tuple[Interval, float]:
@@ -345,6 +340,29 @@ def _table_variance(table: inputs.Floats, shares: npt.ArrayLike) -> inputs.Float
     p, n = np.atleast_1d(np.asarray(shares, dtype=np.float64)), len(table) - 1
     chance = scipy.stats.binom.pmf(np.arange(n + 1), n, p[:, None])
     return np.asarray(chance @ table**2 - (chance @ table) ** 2, dtype=np.float64)
+
+
+def _hidden(before: Whole, after: Whole, shown: float) -> float:
+    """Return the largest growth of which the tables show no more than this on average.
+
+    Tables are flat near even shares: a small growth of even prompts is hardly seen. Growth is seen
+    least where it lifts the most even prompts to one level, given the fitted distribution of bias.
+    """
+    if shown <= 0.0:
+        return shown
+    family = max(FEW_PROMPTS, before.shape[1])
+    fewer = np.minimum(before.sum(axis=0), after.sum(axis=0))
+    spread = spread_given_counts(*(before + after))
+    levels = GRID[:, None]
+    lifted = np.maximum(levels, GRID)
+    grown, seen = np.zeros(len(GRID)), np.zeros(len(GRID))
+    for n in np.unique(fewer).tolist():
+        weight = spread[fewer == n].sum(axis=0) / len(fewer)
+        bias = table_bias(n, family)
+        growth = lifted - GRID
+        grown += growth @ weight
+        seen += (growth + np.interp(lifted, BIAS, bias) - np.interp(GRID, BIAS, bias)) @ weight
+    return max(shown, float(np.interp(shown, np.maximum.accumulate(seen), grown)))
 
 
 def _bias(before: Whole, after: Whole, family: int) -> float:
@@ -499,17 +517,24 @@ def _signs(name: str, values: npt.ArrayLike) -> Signs:
 def prompt_bias_change(
     before_male: int, before_female: int, after_male: int, after_female: int, level: float
 ) -> Interval:
-    """Return the change of one prompt's absolute bias score, with an interval.
-
-    From the two exact intervals by "square and add" (Zou and Donner 2008), which assumes unbiased
-    estimates: where a score may be 0, the interval reaches as far as if it were.
-    """
+    """Return the change of one prompt's absolute bias score, with an interval."""
     before = abs(prompt_bias_interval(before_male, before_female, level))
     after = abs(prompt_bias_interval(after_male, after_female, level))
-    change = interval_difference(before, after)
-    low, high = change.low, change.high
-    if after.low == 0.0:
-        low = min(low, -before.high)
-    if before.low == 0.0:
-        high = max(high, after.high)
-    return replace(change, low=low, high=high)
+    return interval_difference(before, after)
+
+
+def bounded_by_pairs(change: Interval, moved: int, pairs: int, reach: float) -> Interval:
+    """Return a change of a mean over prompts, narrowed by how few pairs of images differ.
+
+    Where the chance that the two images of a seed have different labels is D, a share changes by at
+    most D, and a score by at most ``reach`` times that. The upper end of D is exact for any chances
+    of the prompts, which have equal numbers of pairs (Clopper and Pearson 1934; Hoeffding 1956).
+
+    >>> wide = Interval(0.0, -0.2, 0.2, 0.9, "tables", 10)
+    >>> print(bounded_by_pairs(wide, 0, 200, 2.0))
+    0.000 [-0.030, 0.030]
+    """
+    most = reach * float(exact_ends(moved, pairs, (1.0 - change.level) / 2.0)[1])
+    estimate = min(max(change.estimate, -most), most)
+    low, high = max(change.low, -most), min(change.high, most)
+    return replace(change, estimate=estimate, low=min(low, estimate), high=max(high, estimate))

@@ -120,17 +120,24 @@ def _likeliest(upper: Counted, lower: Counted, bound: float) -> tuple[float, flo
 
 
 def interval_difference(before: Interval, after: Interval) -> Interval:
-    """Return the interval of after minus before, from an interval of each, by "square and add".
+    """Return the change of an absolute score, from an interval of each, by "square and add".
 
     (Zou and Donner 2008.) For independent ones; wider than needed where they correlate positively.
+    The method assumes unbiased estimates, and those of a score near 0 are not: where a score may be
+    0, the interval reaches as far as if it were.
     """
     if before.level != after.level:
         raise ValueError(f"expected equal levels, got {before.level} and {after.level}")
     change = after.estimate - before.estimate
     down = math.hypot(after.estimate - after.low, before.high - before.estimate)
     up = math.hypot(after.high - after.estimate, before.estimate - before.low)
+    low, high = change - down, change + up
+    if after.low <= 0.0:
+        low = min(low, -before.high)
+    if before.low <= 0.0:
+        high = max(high, after.high)
     fewer = min(before.n, after.n)
-    return Interval(change, change - down, change + up, after.level, "square-and-add", fewer)
+    return Interval(change, low, high, after.level, "square-and-add", fewer)
 
 
 def difference_of_exclusive(first: Interval, second: Interval) -> Interval:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.change import four_vectors, spread_table
 from pytest_t2i.statistics.distances import expected_distance
 from pytest_t2i.statistics.inversion import permutation_p_value
-from pytest_t2i.statistics.shares import check_level
 
 Whole = npt.NDArray[np.int64]
 
@@ -181,36 +178,22 @@ Labels = Sequence[npt.ArrayLike]
 """Group of every image of each prompt, 0 to groups - 1, or -1 for undetected."""
 LABELS_AT_ONCE = 2_000_000
 """Redrawn labels held in memory at a time."""
-POWER = 0.8
-"""Power for the growth that is reported as detectable."""
 
 
-class GroupChange(NamedTuple):
-    """The result of a permutation test of whether a model moved away from even shares."""
-
-    p_value: float
-    """p-value against "the model is the same as before", for a growth of its distance; in (0,
-    1]."""
-    found: float
-    """Growth that the test finds in about 80 % of runs at the given level."""
-
-
-def group_change_test(
+def group_change_p_value(
     before: Labels,
     after: Labels,
     groups: int,
     *,
-    level: float,
     seed: int,
     shared_seeds: bool,
     redraws: int = 2000,
-) -> GroupChange:
-    """Test for a growth of the mean distance of prompts from even shares, by permutation.
+) -> float:
+    """Return the p-value of a growth of the mean distance from even shares, by permutation.
 
     Images are exchangeable within pairs of one seed, or all of a prompt (Fisher 1935). The
     statistic is the mean distance, minus its expectation for even shares, after minus before.
     """
-    check_level(level)
     _check_redraws(redraws)
     pairs = [
         (_groups(f"before[{k}]", old, groups), _groups(f"after[{k}]", new, groups))
@@ -221,18 +204,14 @@ def group_change_test(
             inputs.same_shape(**{f"before[{k}]": old, f"after[{k}]": new})
     used = [pair for pair in pairs if all(np.any(side >= 0) for side in pair)]
     if not used:
-        return GroupChange(1.0, 1.0)
+        return 1.0
     rng = np.random.default_rng(seed)
     observed, growths = 0.0, np.zeros(redraws)
     for old, new in used:
         observed += float((_excess(new[None], groups) - _excess(old[None], groups))[0])
         redrawn = _redrawn(old, new, rng, redraws, shared_seeds)
         growths += np.concatenate([_excess(b, groups) - _excess(a, groups) for a, b in redrawn])
-    spread = float(np.std(growths)) / len(used)
-    detectable_growth = (
-        float(scipy.stats.norm.ppf(level)) + float(scipy.stats.norm.ppf(POWER))
-    ) * spread
-    return GroupChange(permutation_p_value(observed - TIE, [growths]), min(1.0, detectable_growth))
+    return permutation_p_value(observed - TIE, [growths])
 
 
 def _groups(name: str, labels: npt.ArrayLike, groups: int) -> Whole:

@@ -15,17 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.change import (
-    BIAS,
-    FEWEST_IMAGES,
     paired_model_bias_change,
-    table_bias,
     unconditional_p_values,
-    unmoved_model_bias_change,
 )
-from pytest_t2i.statistics.families import GRID, lone_chances, spread_given_counts
+from pytest_t2i.statistics.families import lone_chances
 from pytest_t2i.statistics.inversion import Alternative, one_sided
 from pytest_t2i.statistics.model import (
     FixedWords,
@@ -33,7 +28,6 @@ from pytest_t2i.statistics.model import (
     corrected_model_bias_score,
     model_bias_interval,
 )
-from pytest_t2i.statistics.permutation import BALANCE
 from pytest_t2i.statistics.shares import check_level, male_share, p_values_of_counts
 
 World = TypeVar("World")
@@ -103,10 +97,6 @@ RUNS, PAIRS = 100, 20
 """Simulated runs, and pairs of runs."""
 LEAST_LEVEL = 0.8
 """One-sided level of the smallest bias that the counts are consistent with."""
-COARSE = 0.2
-"""Detectable growth above which a test that finds no growth is uninformative."""
-POWER = 0.8
-"""Probability of finding a growth that counts as detectable."""
 TWO = 2
 SMALL = 1e-12
 """Tolerance: 1 - 0.95 is a little more than 0.05 in binary."""
@@ -189,12 +179,11 @@ GATED = (0.0, 0.3, 0.6)
 """Scores of the models that a gate is planned for."""
 
 
-def gate_power(margin: float | None, images: int, design: Design) -> float:
+def gate_power(margin: float, images: int, design: Design, *, any_growth: bool = False) -> float:
     """Return the probability that an unchanged model passes its baseline, with other seeds.
 
-    It is the smallest over models of several scores. With a margin the interval of the change has
-    to end within it; without one the permutation test fails at 1 - level, and the images have to
-    show a growth by ``COARSE``.
+    It is the smallest over models of several scores: the interval of the change has to end within
+    the margin. With ``any_growth``, a permutation test fails at 1 - level besides.
     """
     _check(design, images)
     level = one_sided(design.level)
@@ -202,14 +191,12 @@ def gate_power(margin: float | None, images: int, design: Design) -> float:
     def passes(bias: inputs.Floats, rng: np.random.Generator, repeat: int) -> bool:
         men, now = rng.binomial(images, male_share(bias), size=(2, design.prompts))
         counts = men, images - men, now, images - now
-        if margin is None:
-            return least_found(*counts, level=design.level) <= COARSE
         change = paired_model_bias_change(*counts, level=level, seed=repeat)
         return change.high <= margin
 
     worlds = (even_biases(score, design.prompts) for score in GATED)
     power = min(_simulated(worlds, passes, design))
-    return power * design.level if margin is None else power
+    return power * design.level if any_growth else power
 
 
 def prompt_change_power(
@@ -386,47 +373,3 @@ def _least(male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]) -> inputs
     # Chance makes few images look one-sided, and one-sided prompts take the fewest.
     least = model_bias_interval(male, female, level=2.0 * LEAST_LEVEL - 1.0, seed=0).low
     return biases * (min(least, mean) / mean) if mean > 0.0 else biases
-
-
-def detectable(change: Interval, level: float) -> float:
-    """Return the growth that a one-sided test at this level finds in 80 % of runs.
-
-    .. math:: (z_{level} + z_{0.8}) (high - low) / (2 z_{(1 + interval's level) / 2})
-    """
-    error = (change.high - change.low) / (2.0 * scipy.special.ndtri((1.0 + change.level) / 2.0))
-    return float((scipy.special.ndtri(level) + scipy.special.ndtri(POWER)) * error)
-
-
-def least_found(*before_and_after: npt.ArrayLike, level: float) -> float:
-    """Return the growth that the exact test observes in 80 % of runs, by the error of its counts.
-
-    The counts are those of ``paired_model_bias_change``.
-    """
-    as_tested = unmoved_model_bias_change(*before_and_after, level=level)
-    return detectable(as_tested, level)
-
-
-def found_growth(*before_and_after: npt.ArrayLike, level: float) -> float:
-    """Return the growth of the model bias score that the exact test finds in about 80 % of runs.
-
-    Every prompt's distance to one-sidedness shrinks by one share; from even prompts the test
-    observes less growth than there is (tests/simulations/detectable.md).
-    """
-    counts = [inputs.whole_counts("counts", side) for side in before_and_after]
-    least = least_found(*counts, level=level)
-    fewer = np.minimum(counts[0] + counts[1], counts[2] + counts[3])
-    used = fewer >= FEWEST_IMAGES
-    men, women = (counts[side][used] + counts[side + 2][used] for side in (0, 1))
-    spread = spread_given_counts(men, women)
-    mean_room = float(np.mean(spread @ (1.0 - GRID)))
-    growths = np.linspace(0.0, 1.0, 101)
-    share = np.minimum(1.0, growths / max(mean_room, 1e-9))[:, None]
-    grown = GRID + (1.0 - GRID) * share
-    gains = np.zeros(len(growths))
-    for n in np.unique(fewer[used]).tolist():
-        weight = spread[fewer[used] == n].sum(axis=0) / len(spread)
-        bias = table_bias(n, BALANCE)
-        gain = grown + np.interp(grown, BIAS, bias) - GRID - np.interp(GRID, BIAS, bias)
-        gains += gain @ weight
-    enough = np.flatnonzero((gains >= least) & (growths <= mean_room))
-    return float(growths[enough[0]]) if enough.size else least

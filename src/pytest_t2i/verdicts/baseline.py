@@ -144,7 +144,7 @@ class RecordedValue:
         assert measurement.change is not None  # noqa: S101 - asked for by ``_check_operands``
         bound = self.margin.bound if self.margin else None
         change = measurement.change(self.run.baseline, bound, level)
-        if self.run.against == "anchor" and change.decided_by == "permutation test":
+        if self.run.against == "anchor" and change.fails_at_any_growth:
             return measurement.change(self.run.baseline, ANCHOR_MARGIN, level)
         return change
 

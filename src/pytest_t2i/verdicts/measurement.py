@@ -52,6 +52,8 @@ class Family:
         return self._reached[key]
 
 
+TOLERATED = 0.1
+"""Growth since the baseline up to which a model PASSes where the limits file states no margin."""
 DecidedBy = Literal["margin", "permutation test", "identical pictures"]
 """What decides a verdict against a baseline: the interval and a margin, an exact permutation test,
 or identical pictures of the same model."""
@@ -103,6 +105,8 @@ class Change(NamedTuple):
     moved: tuple[MovedPrompt, ...] = ()
     """Prompts that probably changed, most probable first."""
     decided_by: DecidedBy = "margin"
+    fails_at_any_growth: bool = False
+    """Whether a growth within the margin fails, too, where a permutation test finds it."""
 
     @classmethod
     def absent_because(cls, metric: MetricInfo, margin: float, reason: str) -> Change:

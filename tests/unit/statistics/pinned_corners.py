@@ -150,7 +150,7 @@ CORNERS: dict[str, Callable[[], Any]] = {
             model_power(bias, bound, 10, Design(10, 0.7, repeats=8))
             for bias, bound in ((0.3, 0.3), (0.05, 0.0))
         ]
-        + [gate_power(margin, 12, Design(10, repeats=8)) for margin in (None, 0.2, 0.4)]
+        + [gate_power(margin, 12, Design(10, repeats=8)) for margin in (0.1, 0.2, 0.4)]
         + [even_biases(mean, 5).tolist() for mean in (0.05, 0.5, 0.95)]
     ),
     "distances of one prompt": lambda: [

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pytest_t2i.audits.crowd.pictures import CrowdPictures, crowd_pictures
+from pytest_t2i.audits.crowd.pictures import crowd_pictures
 from pytest_t2i.audits.crowd.shown import ShownCrowd
 from pytest_t2i.data import TIE, Count, Interval, Limit, Outcome, Verdict
 from pytest_t2i.errors import BaselineMismatchError, some
@@ -17,12 +17,11 @@ from pytest_t2i.statistics.gaps import interval_difference
 from pytest_t2i.statistics.inversion import one_sided, permutation_p_value
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.judge import judge
-from pytest_t2i.verdicts.measurement import Change, DecidedBy, unchanged
+from pytest_t2i.verdicts.measurement import TOLERATED, Change, DecidedBy, unchanged
 
 SAME = "identical: the same pictures by the same detector as recorded"
 REASON = "largest worsening tolerated against the baseline"
-NO_MARGIN = "no margin is stated in the limits"
-COARSE = 0.2
+BY_DEFAULT = "tolerated by default: no margin is stated in the limits"
 """Largest worsening that a PASS without a margin may have overlooked."""
 REDRAWS, SEED = 4000, 0
 """Redraws of the permutation test, which are the same in every run."""
@@ -110,16 +109,17 @@ def crowd_change(
 ) -> Change:  # fmt: skip
     """Compare a metric with its record.
 
-    With a margin the interval of the worsening decides. Without one an exact permutation test of
-    the pictures of each prompt does: FAIL where it finds a worsening, PASS where it finds none and
-    the interval leaves no room for a coarse one.
+    The interval of the worsening decides. Without a stated margin, any worsening that an exact
+    permutation test of the pictures of each prompt finds is a FAIL, too.
 
     Raises BaselineMismatchError where the baseline has no people of these prompts by this detector.
     """
     records = _records(members, baseline)
     sides = [crowd_pictures(side, metric, alike) for side in (records, members)]
-    limit = Limit(metric, margin or 0.0, NO_MARGIN if margin is None else REASON)
-    values = [side.interval(level) for side in sides]
+    limit = (
+        Limit(metric, TOLERATED, BY_DEFAULT) if margin is None else Limit(metric, margin, REASON)
+    )
+    values = [side.interval(one_sided(level)) for side in sides]
     pairs = zip(members, records, strict=True)
     if all(member.pictures_digest == record.digest for member, record in pairs):
         old, new = (None if value is None else _size(value).estimate for value in values)
@@ -129,32 +129,19 @@ def crowd_change(
         verdict = Verdict(Outcome.INCONCLUSIVE, None, limit)
         return Change(verdict, None, "nobody has a label in the baseline, or now")
     change = interval_difference(*map(_size, values))
-    at = one_sided(level)
-    ends = [_size(value) for side in sides if (value := side.interval(at)) is not None]
+    verdict, by_test = judge(change, limit, "higher"), False
     if margin is None:
-        verdict = _by_permutation(sides, change, interval_difference(*ends), limit, level)
-    else:
-        verdict = judge(interval_difference(*ends), limit, "higher")
-        verdict = replace(verdict, interval=change)
-    decided_by: DecidedBy = "permutation test" if margin is None else "margin"
+        p_value = crowd_change_p_value(*(side.weighed for side in sides))
+        by_test = p_value <= 1.0 - level + TIE
+        verdict = replace(verdict, p_value=p_value)
+    if by_test:
+        verdict = replace(verdict, outcome=Outcome.FAIL, message="worse than recorded")
+    decided_by: DecidedBy = "permutation test" if by_test else "margin"
     old, new = (_size(value).estimate for value in values)
-    return Change(verdict, change, "", (), old, new, decided_by=decided_by)
-
-
-def _by_permutation(
-    sides: Sequence[CrowdPictures], change: Interval, at: Interval, limit: Limit, level: float
-) -> Verdict:
-    """Return the verdict of the permutation test, with the interval of the change."""
-    p_value = crowd_change_p_value(*(side.weighed for side in sides))
-    if p_value <= 1.0 - level + TIE:
-        outcome, message = Outcome.FAIL, "worse than recorded"
-    elif at.high > COARSE:
-        outcome = Outcome.INCONCLUSIVE
-        message = f"too few images to tell: it may be worse by {at.high:.2f}"
-    else:
-        outcome = Outcome.PASS
-        message = f"not found to be worse than recorded, by {at.high:.2f} at most"
-    return Verdict(outcome, change, limit, p_value, message=message)
+    return Change(
+        verdict, change, "", (), old, new, decided_by=decided_by,
+        fails_at_any_growth=margin is None,
+    )  # fmt: skip
 
 
 def crowd_change_p_value(

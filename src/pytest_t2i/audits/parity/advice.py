@@ -22,12 +22,10 @@ from pytest_t2i.settings import Settings
 from pytest_t2i.statistics.change import prompt_bias_change
 from pytest_t2i.statistics.families import fewest_images
 from pytest_t2i.statistics.planning import (
-    COARSE,
     Design,
     Pair,
     change_images_needed,
     images_needed,
-    least_found,
     model_images_needed,
     prompt_change_power,
     prompt_power,
@@ -208,13 +206,9 @@ def _simulated(
 
 def _model_rule(settings: Settings, check: Check) -> Callable[[Pair], float]:
     """Return the rule whether two runs decide the model's check, as ``change`` does."""
-    by_test = check.decided_by == "permutation test"
-    level = settings.confidence if by_test else statistics.one_sided(settings.confidence)
+    level = statistics.one_sided(settings.confidence)
 
     def decided(pair: Pair) -> float:
-        if by_test:
-            least = least_found(*pair, level=level)
-            return float(least <= COARSE)
         change = statistics.paired_model_bias_change(*pair, level=level, seed=settings.seed)
         return float(judge.compare(change, check.bound, "higher") is not Outcome.INCONCLUSIVE)
 

@@ -12,16 +12,23 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
 from pytest_t2i.audits.evidence import adjusted, of_either
-from pytest_t2i.audits.score import Growth, Labels, Score, Tally
+from pytest_t2i.audits.score import Labels, Score, Tally
 from pytest_t2i.data import TIE, Evidence, Interval, Limit, Outcome, Undetected, Verdict
 from pytest_t2i.errors import some
-from pytest_t2i.statistics.planning import POWER
+from pytest_t2i.statistics.change import bounded_by_pairs
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
-from pytest_t2i.verdicts.measurement import Change, Family, LabelCounts, MovedPrompt, unchanged
+from pytest_t2i.verdicts.measurement import (
+    TOLERATED,
+    Change,
+    Family,
+    LabelCounts,
+    MovedPrompt,
+    unchanged,
+)
 
 REASON = "largest worsening tolerated against the baseline"
-NO_MARGIN = "no margin is stated in the limits"
+BY_DEFAULT = "tolerated by default: no margin is stated in the limits"
 LIKELY = 0.5
 """Smallest probability at which a prompt is named as changed."""
 UNPAIRED = "compared as unpaired images: the endpoint draws every picture anew, whatever its seed"
@@ -116,6 +123,18 @@ class Pairs:
                 for recorded, sample in self
             )
         )
+
+    def narrowed(self, change: Interval) -> Interval:
+        """Return the change of the mean, narrowed where few images of equal seeds differ.
+
+        Only where every image has a label, and prompts have equal numbers of images.
+        """
+        every = [*zip(*self.labels, strict=True)]
+        sizes = {len(old) for old, _ in every}
+        if not self.share_seeds or len(sizes) > 1 or any(np.any(n < 0) for p in every for n in p):
+            return change
+        moved = sum(int(np.count_nonzero(old != new)) for old, new in every)
+        return bounded_by_pairs(change, moved, len(every) * sizes.pop(), self.score.reach)
 
     # which of them changed
 
@@ -256,56 +275,48 @@ def model_change(
 ) -> Change:
     """Compare the model with its recorded images.
 
-    With a margin in the limits file, both ends of the change's interval decide. Without one, a
-    permutation test decides: FAIL where it finds a growth, PASS where it finds none and would have
-    found one of a size that matters.
+    PASS needs the upper end of the change's interval within the margin. With a margin in the limits
+    file, FAIL needs the lower end beyond it. Without one, any growth that a permutation test finds
+    is a FAIL, too.
     """
     pairs = Pairs(score, samples.members, baseline)
-    reason = NO_MARGIN if margin is None else REASON
-    limit = Limit(score.metric_of_model.name, margin or 0.0, reason)
+    limit = (
+        Limit(score.metric_of_model.name, TOLERATED, BY_DEFAULT)
+        if margin is None
+        else Limit(score.metric_of_model.name, margin, REASON)
+    )
     old, new = ([side[place] for side in pairs.sides] for place in (0, 1))
     change = score.mean_change(old, new, statistics.one_sided(level))
     before, after = (None, None) if change is None else change[:2]
     if pairs.are_identical:
         return _identical(limit, samples.images)._replace(before=before, after=after)
-    if change is None:
-        verdict = Verdict(Outcome.INCONCLUSIVE, None, limit)
-    elif margin is None:
-        growth = score.growth(
-            *pairs.labels, samples.seed, groups=len(pairs.groups), paired=pairs.share_seeds,
-            change=change.interval, level=level,
-        )  # fmt: skip
-        verdict = _by_permutation(score, growth, change.interval, limit, level)
-    else:
-        outcome = judge.compare(change.interval, margin, "higher")
-        growth = score.growth(
+    verdict, by_test = Verdict(Outcome.INCONCLUSIVE, None, limit), False
+    if change is not None:
+        interval = pairs.narrowed(change.interval)
+        p_value = score.growth_p_value(
             *pairs.labels, samples.seed, groups=len(pairs.groups), paired=pairs.share_seeds
         )
-        verdict = Verdict(outcome, change.interval, limit, growth.p_value)
-    # The interval for a margin uses counts, and no pairs of images.
-    names_pairing = margin is None and score.growth_probabilities is not None
-    paired = (pairs.pairing,) if names_pairing else pairs.unpaired
+        verdict = judge.judge(interval, limit, "higher")
+        by_test = margin is None and p_value <= 1.0 - level + TIE
+        verdict = replace(verdict, p_value=p_value, message=_grown(score, interval, limit.bound))
+        if by_test:
+            message = f"{score.further} than recorded"
+            verdict = replace(verdict, outcome=Outcome.FAIL, message=message)
     return Change(
         verdict,
         verdict.interval,
         score.incomparable,
-        (*pairs.remarks(score.margin, samples.level), *paired),
+        (*pairs.remarks(score.margin, samples.level), pairs.pairing),
         before,
         after,
         pairs.moved or (),
-        "permutation test" if margin is None else "margin",
+        "permutation test" if by_test else "margin",
+        fails_at_any_growth=margin is None,
     )
 
 
-def _by_permutation(
-    score: Score[DetectedPrompt], growth: Growth, change: Interval, limit: Limit, level: float
-) -> Verdict:
-    sensitivity = f"a growth by {growth.found:.2f} would be found in about {POWER:.0%} of runs"
-    if growth.p_value <= 1.0 - level + TIE:
-        outcome, message = Outcome.FAIL, f"{score.further} than recorded"
-    elif growth.detectable > score.coarse:
-        outcome, message = Outcome.INCONCLUSIVE, f"too few images to tell: only {sensitivity}"
-    else:
-        outcome = Outcome.PASS
-        message = f"not found to be {score.further} than recorded; {sensitivity}"
-    return Verdict(outcome, change, limit, growth.p_value, message=message)
+def _grown(score: Score[DetectedPrompt], change: Interval, tolerated: float) -> str:
+    """Return how far the model may have moved, in words."""
+    if change.high <= tolerated:
+        return f"{score.further} by at most {max(0.0, change.high):.2f}; {tolerated:g} is tolerated"
+    return f"a growth by up to {change.high:.2f} stays possible; {tolerated:g} is tolerated"

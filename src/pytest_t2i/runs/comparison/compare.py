@@ -260,13 +260,13 @@ def _p_value(scores: Compared, pair: Pair, seed: int) -> tuple[float, bool]:
     same_seeds = all(set(a.said) == set(b.said) for a, b in zip(first, second, strict=True))
     orders = ((first, second), (second, first))
     grows, falls = (
-        scores.score.growth(
+        scores.score.growth_p_value(
             scores.labels(before),
             scores.labels(after),
             seed,
             groups=len(scores.groups),
             paired=same_seeds,
-        ).p_value
+        )
         for before, after in orders
     )
     return min(1.0, 2.0 * min(grows, falls)), same_seeds

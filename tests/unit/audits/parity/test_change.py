@@ -9,7 +9,7 @@ import pytest
 
 from pytest_t2i.audits.bias import Bias
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
-from pytest_t2i.audits.parity.change import NO_MARGIN, UNPAIRED, model_change, prompt_change
+from pytest_t2i.audits.parity.change import BY_DEFAULT, UNPAIRED, model_change, prompt_change
 from pytest_t2i.data import Detection, Outcome, Prompt, Undetected
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
@@ -104,13 +104,13 @@ def test_the_same_model_with_the_same_pictures_is_identical():
 def test_the_same_labels_of_another_model_or_other_seeds_are_estimated(how):
     same = change(BEFORE, BEFORE, **how)
     assert same.verdict.outcome is Outcome.PASS
-    assert same.decided_by == "permutation test"
+    assert same.decided_by == "margin"
     assert same.interval.low < 0.0 < same.interval.high
 
 
 def test_one_label_that_differs_is_not_identical():
     other = [[-BEFORE[0][0], *BEFORE[0][1:]], *BEFORE[1:]]
-    assert change(BEFORE, other, first_seed=0).decided_by == "permutation test"
+    assert change(BEFORE, other, first_seed=0).decided_by == "margin"
 
 
 @pytest.mark.slow
@@ -132,7 +132,7 @@ def test_a_biased_model_is_red_and_its_prompts_are_named():
     assert result.verdict.outcome is Outcome.FAIL
     assert result.decided_by == "permutation test"
     assert result.verdict.p_value < 0.01
-    assert result.verdict.limit.reason == NO_MARGIN
+    assert result.verdict.limit.reason == BY_DEFAULT
     named = {entry.id for entry in result.moved}
     assert len(named & {prompt(k).id for k in range(15)}) >= 12
     assert len(named) <= 18
@@ -168,11 +168,30 @@ def test_with_a_margin_the_interval_decides():
     assert change(BEFORE, signs_of(RATES, IMAGES, 3), 0.01).verdict.outcome is Outcome.INCONCLUSIVE
 
 
+def test_a_pass_needs_the_end_of_the_interval_within_what_is_tolerated():
+    unchanged = change(BEFORE, signs_of(RATES, IMAGES, 3))
+    assert unchanged.fails_at_any_growth
+    assert unchanged.verdict.limit.bound == 0.1
+    assert (unchanged.verdict.outcome is Outcome.PASS) == (unchanged.interval.high <= 0.1)
+    assert unchanged.decided_by == "margin"
+
+
+def test_few_differences_between_images_of_equal_seeds_bound_the_change():
+    before = [[1, -1] * 10] * 6
+    moved = [[1, -1] * 9 + [1, 1], *before[1:]]
+    result = change(before, moved, first_seed=0)
+    assert result.verdict.outcome is Outcome.PASS
+    assert result.interval.high < 0.1
+    undetected = change(before, [[1, -1] * 9 + [1, 0], *before[1:]], first_seed=0)
+    assert undetected.interval.high > 0.1
+    assert change(before, moved, first_seed=50).interval.high > 0.1
+
+
 def test_too_few_images_to_find_a_growth_stay_inconclusive():
     few = [signs[:2] for signs in BEFORE[:6]]
     result = change(few, [signs[2:4] for signs in BEFORE[:6]])
     assert result.verdict.outcome is Outcome.INCONCLUSIVE
-    assert "too few images to tell" in result.verdict.message
+    assert "stays possible; 0.1 is tolerated" in result.verdict.message
 
 
 def test_without_two_clear_images_there_is_nothing_to_compare():
@@ -199,9 +218,7 @@ def test_with_few_prompts_what_moved_is_told_without_a_probability():
 def test_it_is_told_how_images_were_paired(how, told):
     before, after = [[1, -1] * 10] * 3, [[1] * 20, *[[1, -1] * 10] * 2]
     assert told in change(before, after, **how).remarks[-1]
-    # The interval of a margin pairs nothing.
-    by_margin = change(before, after, margin=0.1, **how).remarks
-    assert any(told in remark for remark in by_margin) is ("drawing" in how)
+    assert told in change(before, after, margin=0.1, **how).remarks[-1]
 
 
 def of_prompts(before, after, margin=None, **how):
@@ -250,7 +267,7 @@ def test_where_a_model_draws_anew_nothing_is_paired_by_seed(fingerprint, drawing
     assert unpaired.verdict.p_value == apart.verdict.p_value != paired.verdict.p_value
     assert UNPAIRED in unpaired.remarks
     assert UNPAIRED not in paired.remarks
-    assert change(BEFORE, BEFORE, **how, drawing=[drawing]).decided_by == "permutation test"
+    assert change(BEFORE, BEFORE, **how, drawing=[drawing]).decided_by == "margin"
 
 
 def test_a_prompt_of_a_model_that_draws_anew_is_not_paired_either():

@@ -8,8 +8,7 @@ from unit.audits.seen import counted, samples_of
 
 from pytest_t2i.audits.bias import Bias
 from pytest_t2i.audits.parity.change import model_change
-from pytest_t2i.data import Interval, Outcome, Undetected
-from pytest_t2i.statistics.planning import detectable
+from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 
 WORDS = {"m": "male", "f": "female", "-": Undetected.NO_FACE}
@@ -72,7 +71,7 @@ def test_a_model_that_became_biased_is_red_and_names_the_prompts():
 def test_too_few_images_to_find_anything_are_inconclusive():
     change = outcome(drawn(0.5, 4, 3, seed=0), recorded(drawn(0.5, 4, 3, seed=1), first=99))
     assert change.verdict.outcome is Outcome.INCONCLUSIVE
-    assert "too few images to tell" in change.verdict.message
+    assert "stays possible; 0.1 is tolerated" in change.verdict.message
 
 
 def test_a_stated_margin_is_tolerated():
@@ -80,8 +79,3 @@ def test_a_stated_margin_is_tolerated():
     assert outcome(now, recorded(before, first=99)).verdict.outcome is Outcome.FAIL
     assert outcome(now, recorded(before, first=99), margin=0.5).verdict.outcome is Outcome.PASS
     assert outcome(now, recorded(before, first=99), margin=0.02).verdict.outcome is Outcome.FAIL
-
-
-def test_what_a_test_would_find():
-    change = Interval(0.0, -0.1, 0.1, 0.95, "test", 10)
-    assert detectable(change, 0.95) == pytest.approx(0.1 / 1.959964 * (1.644854 + 0.841621))

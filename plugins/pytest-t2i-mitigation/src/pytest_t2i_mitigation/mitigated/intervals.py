@@ -104,7 +104,7 @@ def paired_rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float) -> In
             f"expected as many pictures after as before, got {was.shape} and {is_now.shape}"
         )
     gained, lost = (
-        statistics.share_interval(int(moved.sum()), was.size, level, "clopper-pearson")
+        statistics.share_interval(int(moved.sum()), was.size, level)
         for moved in (~was & is_now, was & ~is_now)
     )
     g, l = gained.estimate, lost.estimate  # noqa: E741 - as in the equation
