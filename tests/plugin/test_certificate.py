@@ -59,7 +59,7 @@ def test_a_verdict_holds_where_the_errors_are_small(project):
     assert case(project)["outcome"] == "PASS"
     told = " ".join(result.stdout.str().split())
     assert "certificate: model_bias_score of model, PASS, at the detector's certified" in told
-    assert "the verdict holds" in told
+    assert "if alike in every prompt" in told
 
 
 @pytest.mark.slow

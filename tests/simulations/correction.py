@@ -130,7 +130,7 @@ def judged(world: str, labels: int, repeats: int, seed: int) -> dict[str, float]
         )
         corrected = corrected_scores(words, known, LEVEL)
         ends = {
-            "effective": interval(corrected.effective_male, corrected.effective_female, repeat),
+            "effective": interval(corrected.pooled_male, corrected.pooled_female, repeat),
             "added": added(corrected, repeat),
         }
         for name, (low, high) in ends.items():

@@ -229,7 +229,10 @@ def floor_of_samples(samples: DetectedPrompts) -> float | None:
 
 def most_biased(samples: DetectedPrompts, count: int = WORST) -> str:
     """Return the prompts furthest from parity in words, worst first; on ties, both sides."""
-    scored = [(prompt_bias_score(*s.judged), s.prompt.name) for s in samples]
+    scored = [
+        (prompt_bias_score(*s.judged) if s.corrected is None else s.corrected.score, s.prompt.name)
+        for s in samples
+    ]
     scores = [(score, concept) for score, concept in scored if score is not None]
     sides = [[pair for pair in scores if pair[0] >= 0], [pair for pair in scores if pair[0] < 0]]
     ranked = [

@@ -79,8 +79,6 @@ def siblings_of(
 class CorrectedCounts(NamedTuple):
     """A prompt's score after a correction by people's labels, and the counts behind its interval.
 
-    The counts add up to the number of correctly labelled images that would give the same certainty.
-
     >>> CorrectedCounts(0.3, (4, 2), "corrected by 60 labels").genders
     (4, 2)
     """
@@ -88,7 +86,7 @@ class CorrectedCounts(NamedTuple):
     score: float
     """Estimate of the score that people would give to all images of the prompt."""
     genders: tuple[int, int]
-    """(male, female) images, rounded to whole ones."""
+    """(male, female) images by people's labels."""
     how: str
     """Description of the correction."""
     labels: Mapping[str, int] = MappingProxyType({})

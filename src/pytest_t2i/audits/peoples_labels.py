@@ -12,7 +12,12 @@ from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import some
 from pytest_t2i.labels import LabelledSet
-from pytest_t2i.statistics.correction import LEAST_LABELS
+from pytest_t2i.statistics.correction import (
+    LEAST_LABELS,
+    NO_RANDOM_PART,
+    random_part_p_value,
+    signs_of,
+)
 
 MOST_LEFT_OUT = 0.1
 """Largest share of prompts with too few labels for a corrected verdict on the model."""
@@ -69,11 +74,35 @@ def why_no_verdict(samples: Iterable[DetectedPrompt], labelled: LabelledSet | No
     counts = [labelled_images(sample, numbers) for sample in samples]
     few = sum(labels < LEAST_LABELS for labels in counts)
     if few <= MOST_LEFT_OUT * len(counts):
-        return ""
+        return why_no_random_part(samples, numbers)
     return (
         f"{few} of {len(counts)} prompts have fewer than the {LEAST_LABELS} labels that their "
         f"correction needs (the fewest have {min(counts)}, the most {max(counts)}): label more "
         "(`t2i label export`, `t2i label page`), or run without --t2i-labels"
+    )
+
+
+def why_no_random_part(samples: Iterable[DetectedPrompt], known: Mapping[str, float]) -> str:
+    """Return why labels correct nothing: the labelled images are no random part; "" where they are.
+
+    ``known`` has the checksum of each labelled image.
+    """
+    strata = [
+        signs_of(sample.signs, labels_of(sample, known), number)
+        for number, sample in enumerate(samples)
+        if labelled_images(sample, known) >= LEAST_LABELS
+    ]
+    if not strata or random_part_p_value(strata) >= NO_RANDOM_PART:
+        return ""
+    labelled = np.concatenate([stratum.predicted[stratum.has_label] for stratum in strata])
+    every = np.concatenate([stratum.predicted for stratum in strata])
+    shares = ", ".join(
+        f"{word} {np.mean(labelled == sign):.0%} of them and {np.mean(every == sign):.0%} of all"
+        for word, sign in (("male", 1.0), ("female", -1.0), ("undetected", 0.0))
+    )
+    return (
+        f"the labelled images are no random part of all by what the detector says ({shares}), so "
+        "that their labels correct nothing: draw images at random (`t2i label export`)"
     )
 
 
@@ -84,7 +113,9 @@ def why_not_corrected(sample: DetectedPrompt, labelled: LabelledSet | None) -> s
     have = recognised([sample], labelled)
     if have and (words := unsettled_words(labelled, CORRECT_NOTHING)):
         return words
-    if not 0 < have < LEAST_LABELS:
+    if have >= LEAST_LABELS:
+        return why_no_random_part([sample], dict.fromkeys(labelled.checksums.values(), 0.0))
+    if not have:
         return ""
     return (
         f"not corrected: {have} of its images {'has' if have == 1 else 'have'} people's labels, "

@@ -228,7 +228,7 @@ def _lines(
     yield from ((line, {"yellow": True}) for line in _unreasoned(record))
     yield from summary_lines(sections)
     for words in certified_lines(record):
-        yield f"certificate: {words}", {"yellow": "the verdict holds" not in words}
+        yield f"certificate: {words}", {"yellow": "hangs on" in words}
     if undetected := _undetected(record):
         yield undetected, {}
     yield _work(record), {}

@@ -227,5 +227,7 @@ class CertifiedCase:
                 "label images (t2i label)"
             )
         reach = "" if self.low is None else f" {self.low:.3f} to {self.high:.3f}"
-        turned = ": the verdict hangs on the detector" if self.hangs else ": the verdict holds"
+        turned = ", if alike in every prompt"
+        if self.hangs:
+            turned = ": the verdict hangs on the detector"
         return f"at the detector's certified errors ({self.basis}){reach}{turned}"

@@ -71,3 +71,23 @@ def test_coverage_with_ten_labels_a_prompt(detector):
     assert abs(result["corrected"]) < abs(result["detector"])
     assert result["covered"] >= 0.88
     assert result["absolute"] < 1.3
+
+
+def test_evidence_about_a_prompt_is_peoples_labels_alone():
+    one = [1.0] * 75 + [-1.0] * 25
+    people = [1.0, -1, -1, 0, -1, 1] + [float("nan")] * 69 + [-1.0, -1] + [float("nan")] * 23
+    found = corrected_scores([one] * 3, [people] * 3, 0.9)
+    assert found.effective_male == found.pooled_male == (2, 2, 2)
+    assert found.effective_female == found.pooled_female == (5, 5, 5)
+    many = corrected_scores([one] * 12, [people] * 12, 0.9)
+    assert many.pooled_male != many.effective_male == (2,) * 12
+
+
+def test_labels_of_one_side_alone_correct_nothing():
+    rng, unknown = np.random.default_rng(0), float("nan")
+    words = [np.where(rng.random(40) < 0.5, 1.0, -1.0) for _ in range(4)]
+    at_random = [np.where(np.arange(40) < 10, w, unknown) for w in words]
+    men = [np.where((w > 0) & (np.cumsum(w > 0) <= 10), w, unknown) for w in words]
+    assert corrected_scores(words, at_random, 0.9).labels == 40
+    with pytest.raises(ValueError, match="labels must be of a random part"):
+        corrected_scores(words, men, 0.9)

@@ -81,4 +81,4 @@ def test_errors_that_allow_every_score_reassure_nobody(low, high, hangs):
 
 def test_errors_that_leave_a_score_open_are_no_reassurance_but_a_range():
     words = CertifiedCase(0.01, 0.98, Outcome.INCONCLUSIVE, hangs=False, basis="all ages").words
-    assert words.endswith("0.010 to 0.980: the verdict holds")
+    assert words.endswith("0.010 to 0.980, if alike in every prompt")

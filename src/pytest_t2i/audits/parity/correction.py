@@ -24,6 +24,7 @@ from pytest_t2i.audits.peoples_labels import (
     distinct_labels,
     labelled_images,
     labels_of,
+    why_no_random_part,
     why_no_verdict,
     why_not_corrected,
 )
@@ -83,11 +84,11 @@ class Correction(ByLabels):
         return statistics.corrected_scores(self.words, self.people, self.level)
 
     def counts(self, prompt: Prompt) -> tuple[int, int] | None:
-        """Return (male, female) of as many images as would give the same certainty unlabelled."""
+        """Return the (male, female) images behind the evidence about the model."""
         if prompt not in self._places:
             return None
         place = self._places[prompt]
-        return self.scores.effective_male[place], self.scores.effective_female[place]
+        return self.scores.pooled_male[place], self.scores.pooled_female[place]
 
     def seeds_of(self, prompt: Prompt) -> tuple[int, ...]:
         """Return the seeds of the images behind a prompt's counts; () with too few labels."""
@@ -108,10 +109,11 @@ class Correction(ByLabels):
 
     def of_prompt(self, prompt: Prompt) -> CorrectedCounts | None:
         """Return the corrected counts of one prompt; None where it has too few labels."""
-        counts = self.counts(prompt)
-        if counts is None:
+        place = self._places.get(prompt)
+        if place is None:
             return None
-        score = self.scores.prompts[self._places[prompt]].estimate
+        score = self.scores.prompts[place].estimate
+        counts = self.scores.effective_male[place], self.scores.effective_female[place]
         return CorrectedCounts(score, counts, self.describe(), self.labels_of_prompt(prompt))
 
     def magnitude(self, prompt: Prompt) -> float | None:
@@ -143,7 +145,8 @@ def correct(samples: DetectedPrompts, labelled: LabelledSet) -> Correction | Non
     used = tuple(sample for sample in samples if labelled_images(sample, known) >= LEAST_LABELS)
     left_out = len(samples.members) - len(used)
     correction = Correction(used, left_out, known, samples.level, labelled)
-    return correction if any(map(np.any, correction.words)) else None
+    no_random_part = why_no_random_part(used, known)
+    return correction if not no_random_part and any(map(np.any, correction.words)) else None
 
 
 def corrected_samples(context: AuditContext, samples: Samples) -> Samples:

@@ -28,7 +28,8 @@ BOTH = ("male", "female")
 @pytest.fixture
 def made(monkeypatch):
     """Samples of prompts that a detector finds to be 14 of 20 men, with checksums."""
-    samples = samples_of({f"p{k}": counted(14, IMAGES) for k in range(PROMPTS)})
+    # By what the detector says, the first images of a prompt are a random part of all.
+    samples = samples_of({f"p{k}": "mmfmmfmmffmmfmmmfmmm" for k in range(PROMPTS)})
     monkeypatch.setattr(
         "pytest_t2i.audits.detected.DetectedPrompt.checksums",
         property(lambda self: [checksum(f"{self.prompt.text} {s}".encode()) for s in self.seeds]),
