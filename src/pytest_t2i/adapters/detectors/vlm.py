@@ -36,6 +36,7 @@ from pytest_t2i.adapters.detectors.rubrics import (
 )
 from pytest_t2i.adapters.languages.chat import REPORTED, Chat, by_schema
 from pytest_t2i.adapters.models.reported_versions import versions_in, versions_words
+from pytest_t2i.adapters.registry import asked_for
 from pytest_t2i.adapters.support.addresses import is_address
 from pytest_t2i.adapters.support.answers import BrokenPictureError, FinalFaultError, read_answer
 from pytest_t2i.adapters.support.hosts import is_local, netloc, plain_address
@@ -101,7 +102,8 @@ def load(options: LoadOptions) -> Judge:
     rubrics = rubrics_of(name)
     question = RubricQuestion(rubrics)
     if name.model.startswith(LOCAL):
-        from pytest_t2i.adapters.detectors.vlm_transformers import load_panel
+        with asked_for("detector", "vlm:transformers"):
+            from pytest_t2i.adapters.detectors.vlm_transformers import load_panel
 
         return Judge(load_panel(name.model.removeprefix(LOCAL), question, options), rubrics[0])
     return Judge(ChatPanel(*_split(name.model), question, options.answers), rubrics[0])
