@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from traceback import walk_tb
 
+from pytest_t2i.adapters.support.proxies import check_environment, through
 from pytest_t2i.errors import (
     ConfigurationError,
     MissingExtraError,
@@ -96,7 +98,7 @@ def hub_commit(folder: Path) -> str | None:
 def load_failure(error: BaseException, source: str, revision: str | None = None) -> ModelLoadError:
     """A ModelLoadError with one clear message for an error of the hub or of a library."""
     causes = list(chain_of(error))
-    for explain in (_hub_answer, _unreachable, _broken_file):
+    for explain in (_environment, _hub_answer, _unreachable, _broken_file):
         message = explain(causes, source, revision)
         if message:
             return ModelLoadError(message)
@@ -107,6 +109,19 @@ def load_failure(error: BaseException, source: str, revision: str | None = None)
 
 def _names(causes: list[BaseException]) -> set[str]:
     return {base.__name__ for cause in causes for base in type(cause).__mro__}
+
+
+def _environment(causes: list[BaseException], source: str, revision: str | None) -> str | None:
+    """What is wrong with proxies or certificates, where the HTTP library itself has failed."""
+    del source, revision
+    frames = (frame for frame, _ in walk_tb(causes[-1].__traceback__))
+    if not any(str(frame.f_globals.get("__name__", "")).startswith("httpx") for frame in frames):
+        return None
+    try:
+        check_environment()
+    except ConfigurationError as error:
+        return str(error)
+    return None
 
 
 def _hub_answer(causes: list[BaseException], source: str, revision: str | None) -> str | None:
@@ -145,7 +160,8 @@ def _unreachable(causes: list[BaseException], source: str, revision: str | None)
     modules = {type(cause).__module__.partition(".")[0] for cause in causes}
     if modules & NETWORK_MODULES or names & {"ConnectionError", "LocalEntryNotFoundError"}:
         return (
-            f"the weights of {source!r} are not in the local cache, and {HUB} cannot be reached. "
+            f"the weights of {source!r} are not in the local cache, and {HUB} cannot be "
+            f"reached{through(HUB)}. "
             f"Run {fetch} once with a network, or give a local folder."
         )
     return None
