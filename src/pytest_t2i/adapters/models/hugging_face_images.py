@@ -6,9 +6,11 @@ import threading
 from collections.abc import Iterator
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, Self, cast
+from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from pytest_t2i.adapters.models.endpoint_model import EndpointModel
+from pytest_t2i.adapters.support.addresses import OPENAI_ROUTES, without_route
 from pytest_t2i.adapters.support.answers import (
     BrokenPictureError,
     body_of,
@@ -36,6 +38,8 @@ with needs("the model hf", "endpoints"):
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+PAGES = {"huggingface.co", "www.huggingface.co", "hf.co"}
+"""Hosts of pages of models."""
 KEY = "HF_TOKEN"
 """Environment variable of the token."""
 
@@ -57,6 +61,18 @@ def load(options: LoadOptions) -> HuggingFaceImages:
             raise ConfigurationError(
                 "--t2i-model hf:ADDRESS: expected an address without user, query and fragment, "
                 f"which reports would show. Give the plain address; the token is read from {KEY}."
+            )
+        base = without_route("--t2i-model hf:ADDRESS", source, OPENAI_ROUTES)
+        if base != source:
+            raise ConfigurationError(
+                "--t2i-model hf:ADDRESS: expected the address of a dedicated endpoint, got a route "
+                f"of OpenAI's protocol: use --t2i-model openai:MODEL@{base}"
+            )
+        if netloc(source) in PAGES and urlsplit(source).path.strip("/"):
+            model = "/".join(urlsplit(source).path.strip("/").split("/")[:2])
+            raise ConfigurationError(
+                "--t2i-model hf:ADDRESS: expected the address of a dedicated endpoint, got the "
+                f"page of a model: use --t2i-model hf:PROVIDER/{model}, such as hf:fal-ai/{model}"
             )
         return HuggingFaceImages("hf-inference", source, source, options.answers)
     provider, slash, model = source.partition("/")
