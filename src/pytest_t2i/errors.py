@@ -135,7 +135,10 @@ class MissingExtrasError(ConfigurationError):
 
     def __init__(self, errors: Iterable[MissingExtraError]) -> None:
         each = list(errors)
-        packages = dict.fromkeys(f"{error.missing!r} ({error.feature})" for error in each)
+        features: dict[str, list[str]] = {}
+        for error in each:
+            features.setdefault(error.missing, []).append(error.feature)
+        packages = [f"{name!r} ({', '.join(needing)})" for name, needing in features.items()]
         extras = ",".join(
             dict.fromkeys(extra for error in each for extra in error.extra.split(",") if extra)
         )
@@ -143,7 +146,8 @@ class MissingExtrasError(ConfigurationError):
             error.distribution for error in each if error.distribution
         )]  # fmt: skip
         super().__init__(
-            f"{len(packages)} packages are not installed: {', '.join(packages)}. Nothing was made. "
+            f"{len(packages)} package{'s are' if len(packages) > 1 else ' is'} not installed: "
+            f"{', '.join(packages)}. Nothing was made. "
             f"Run: pip install {' '.join(installed)}"
         )
         self.errors = tuple(each)

@@ -22,7 +22,7 @@ OF_TESTS = tuple(sorted(BROUGHT))
 def check_packages(plan: Plan, components: Components) -> None:
     """Find missing packages of any part of the run before GPU time is spent."""
     missing = [*_of_extras(plan.extras), *_of_parts(plan, components)]
-    if len({error.missing for error in missing}) > 1:
+    if len({(error.missing, error.extra, error.distribution) for error in missing}) > 1:
         raise MissingExtrasError(missing)
     for error in missing:
         raise error

@@ -200,7 +200,8 @@ class Run:
     def _check_places(self) -> None:
         """Try to write where the run will write, before it makes an image."""
         from pytest_t2i.files import check_writable
-        from pytest_t2i.reporting.report_folders import LATEST, RUN
+        from pytest_t2i.reporting import RUN
+        from pytest_t2i.reporting.report_folders import LATEST
 
         settings = self.settings
         check_writable(settings.store / "index", "--t2i-store")

@@ -139,7 +139,9 @@ def named_certificates() -> ssl.SSLContext | None:
         return None
     is_folder = os.path.isdir(text)  # noqa: PTH112
     try:
-        return ssl.create_default_context(**{"capath" if is_folder else "cafile": text})
+        if is_folder:
+            return ssl.create_default_context(capath=text)
+        return ssl.create_default_context(cafile=text)
     except OSError as error:
         raise ConfigurationError(
             f"{name}={text}: expected a file of certificates in PEM, got another one "
