@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from PIL import Image
 
 from pytest_t2i.adapters import mitigations, registry
 from pytest_t2i.adapters.languages.routing import load_language
 from pytest_t2i.adapters.registry import BROUGHT, EXTRA_OF, GROUPS, INSTALL, Registries, Registry
+from pytest_t2i.cli.main import main
 from pytest_t2i.errors import ConfigurationError, MissingExtraError, MissingExtrasError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import DetectorRef
@@ -175,6 +177,17 @@ def test_a_name_of_a_companion_names_the_companion(part, companion, monkeypatch)
     if kind == "mitigation":
         with pytest.raises(ConfigurationError, match=f"Run: pip install {companion} "):
             mitigations.load_mitigation(Registry(kind), name)
+
+
+def test_a_command_names_the_companion_that_is_not_whole(tmp_path, monkeypatch, capsys):
+    Image.new("RGB", (32, 32), "grey").save(tmp_path / "a.png")
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "pytest_t2i_labelling.server", raising=False)
+    assert main(["label", "page", str(tmp_path), "--annotator", "ada"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "ERROR: the command t2i label page needs the package 'uvicorn', which is not installed. "
+        "Run: pip install pytest-t2i-labelling"
+    )
 
 
 @pytest.mark.parametrize(

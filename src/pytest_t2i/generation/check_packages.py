@@ -15,7 +15,7 @@ FEATURES = MappingProxyType(
     {"nouns": "nouns of prompts", "origins": "clusters of faces", "faces": "dlib's face detectors"}
 )
 """Extra -> its purpose, where its name does not show it."""
-OF_TESTS = tuple(sorted(BROUGHT))
+OF_TESTS = tuple(sorted(extra for extra in BROUGHT if "," not in extra))
 """Extras that a test may declare as needed."""
 
 

@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from traceback import walk_tb
 
-from pytest_t2i.adapters.support.proxies import check_environment, through
 from pytest_t2i.errors import (
     ConfigurationError,
     MissingExtraError,
@@ -113,6 +112,8 @@ def _names(causes: list[BaseException]) -> set[str]:
 
 def _environment(causes: list[BaseException], source: str, revision: str | None) -> str | None:
     """What is wrong with proxies or certificates, where the HTTP library itself has failed."""
+    from pytest_t2i.adapters.support.proxies import check_environment
+
     del source, revision
     frames = (frame for frame, _ in walk_tb(causes[-1].__traceback__))
     if not any(str(frame.f_globals.get("__name__", "")).startswith("httpx") for frame in frames):
@@ -150,6 +151,8 @@ def _hub_answer(causes: list[BaseException], source: str, revision: str | None) 
 
 
 def _unreachable(causes: list[BaseException], source: str, revision: str | None) -> str | None:
+    from pytest_t2i.adapters.support.proxies import through
+
     names = _names(causes)
     fetch = f"`hf download {source}{f' --revision {revision}' if revision else ''}`"
     if "OfflineModeIsEnabled" in names or _told_to_stay_offline(names):
