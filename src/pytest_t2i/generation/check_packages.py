@@ -30,7 +30,7 @@ def check_packages(plan: Plan, components: Components) -> None:
 
 def _of_extras(extras: Iterable[str]) -> Iterator[MissingExtraError]:
     for extra in sorted(extras):
-        for module in BROUGHT[extra]:
+        for module in BROUGHT.get(extra, ()):
             if not is_installed(module):
                 yield MissingExtraError(FEATURES.get(extra, extra), extra, module)
 
