@@ -109,14 +109,25 @@ class UnknownAttributeError(UnknownNameError, AttributeError):  # type: ignore[m
 
 
 class MissingExtraError(ConfigurationError):
-    """A feature needs a library that is not installed."""
+    """A feature needs a library that is not installed.
 
-    def __init__(self, feature: str, extra: str, missing: str) -> None:
+    >>> raise MissingExtraError("the detector clip", "clip", "torch")
+    Traceback (most recent call last):
+    pytest_t2i.errors.MissingExtraError: the detector clip needs the package 'torch', which is ...
+    """
+
+    def __init__(self, feature: str, extra: str, missing: str, distribution: str = "") -> None:
+        """Args: what needs the package, the extra or else the distribution that installs it."""
         super().__init__(
             f"{feature} needs the package {missing!r}, which is not installed. "
-            f'Run: pip install "pytest-t2i[{extra}]"'
+            f"Run: pip install {distribution or _with_extra(extra)}"
         )
         self.feature, self.extra, self.missing = feature, extra, missing
+        self.distribution = distribution
+
+
+def _with_extra(extra: str) -> str:
+    return f'"pytest-t2i[{extra}]"'
 
 
 class MissingExtrasError(ConfigurationError):
@@ -124,11 +135,20 @@ class MissingExtrasError(ConfigurationError):
 
     def __init__(self, errors: Iterable[MissingExtraError]) -> None:
         each = list(errors)
-        packages = dict.fromkeys(f"{error.missing!r} ({error.feature})" for error in each)
-        extras = ",".join(dict.fromkeys(error.extra for error in each))
+        features: dict[str, list[str]] = {}
+        for error in each:
+            features.setdefault(error.missing, []).append(error.feature)
+        packages = [f"{name!r} ({', '.join(needing)})" for name, needing in features.items()]
+        extras = ",".join(
+            dict.fromkeys(extra for error in each for extra in error.extra.split(",") if extra)
+        )
+        installed = [*([_with_extra(extras)] if extras else []), *dict.fromkeys(
+            error.distribution for error in each if error.distribution
+        )]  # fmt: skip
         super().__init__(
-            f"{len(packages)} packages are not installed: {', '.join(packages)}. Nothing was made. "
-            f'Run: pip install "pytest-t2i[{extras}]"'
+            f"{len(packages)} package{'s are' if len(packages) > 1 else ' is'} not installed: "
+            f"{', '.join(packages)}. Nothing was made. "
+            f"Run: pip install {' '.join(installed)}"
         )
         self.errors = tuple(each)
 
@@ -209,10 +229,64 @@ def blamed(kind: type[T2IError], role: str, name: str) -> Iterator[None]:
     except T2IError:
         raise
     except Exception as error:
+        first = first_of(error)
+        began = "" if first is error else f", which began with {type(first).__name__}: {first}"
+        unfit = unfit_packages(error)
         raise kind(
-            f"{role} {name!r} failed: {type(error).__name__}: {error} "
-            f"({_own_line(error)}). What was made before is kept."
+            f"{role} {name!r} failed: {type(error).__name__}: {error}{began} "
+            f"({_own_line(error)}). {unfit or 'What was made before is kept.'}"
         ) from error
+
+
+def chain_of(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception, its cause, and so on to the first one, as a traceback shows them."""
+    past_ids: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in past_ids:
+        past_ids.add(id(current))
+        yield current
+        context = None if current.__suppress_context__ else current.__context__
+        current = current.__cause__ or context
+
+
+def first_of(error: BaseException) -> BaseException:
+    """Return the exception with which the chain of another one began."""
+    return list(chain_of(error))[-1]
+
+
+OF_PYTEST = {"pytest", "_pytest", "pluggy"}
+"""Modules that are in a traceback only as they import a test."""
+
+
+def unfit_packages(error: BaseException) -> str:
+    """Return what to install where installed packages cannot be imported; "" for other errors.
+
+    These are the packages in whose code the first exception of the chain was raised, such as torch
+    and a torchvision that was built for another torch.
+    """
+    from importlib.metadata import distribution, packages_distributions
+    from traceback import walk_tb
+
+    first, brought_by = first_of(error), packages_distributions()
+    names, is_import = set(), isinstance(first, ImportError)
+    for frame, _ in walk_tb(first.__traceback__):
+        module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if module not in brought_by or module in OF_PYTEST:
+            continue
+        name = brought_by[module][0]
+        # A folder of the user may have the name of an installed package: tests.
+        if frame.f_code.co_filename.startswith(str(distribution(name).locate_file(""))):
+            names.add(name)
+            is_import |= frame.f_code.co_name == "<module>"
+    if isinstance(first, ImportError):
+        names |= {*brought_by.get((first.name or "").partition(".")[0], ())[:1]}
+    names = {name for name in names if not name.startswith("pytest-t2i")} if is_import else set()
+    if not names:
+        return ""
+    return (
+        "Installed packages do not fit each other. Run: pip install --upgrade "
+        f"{' '.join(sorted(names))}"
+    )
 
 
 def _own_line(error: BaseException) -> str:

@@ -142,7 +142,22 @@ def remove_unfinished(folder: Path) -> None:
                 file.unlink()
 
 
-def explain(path: Path, error: OSError) -> str:
+def check_writable(path: Path, option: str) -> None:
+    """Raise StoreError, which names the option, where a file cannot be written; leaves nothing."""
+    if path.is_dir():
+        raise StoreError(f"{path}: expected the name of a file, got a folder: correct {option}.")
+    folder = next(each for each in path.absolute().parents if each.exists())
+    try:
+        trial = temporary_beside(folder / path.name)
+        try:
+            trial.write_bytes(b"a trial, whether this folder can be written")
+        finally:
+            trial.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(explain(path, error, option)) from error
+
+
+def explain(path: Path, error: OSError, option: str = "") -> str:
     """Return a message for the user about a failed write: the cause and what to do."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return (
@@ -152,9 +167,11 @@ def explain(path: Path, error: OSError) -> str:
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return (
             f"{path}: no permission to write{owned(path)}. Choose another folder with "
-            "--t2i-store or --t2i-report."
+            f"{option or '--t2i-store or --t2i-report'}."
         )
-    return f"{path}: cannot be written: {error.strerror or error}."
+    return (
+        f"{path}: cannot be written: {error.strerror or error}.{option and f' Correct {option}.'}"
+    )
 
 
 def owned(path: Path) -> str:

@@ -218,9 +218,9 @@ def test_no_limits_file_is_told_before_anything_is_made(project):
 
 def test_a_limit_named_at_run_time_is_told_when_it_is_looked_up(project):
     (project.path / "test_suite.py").write_text(
-        "import pytest\nfrom pytest_t2i import limit\nNAME = 'accuracy'\n"
+        "import pytest\nfrom pytest_t2i import limit\n"
         "@pytest.mark.t2i('a photo of a person')\n"
-        "def test_it(samples):\n    assert samples.model_bias_score <= limit(NAME)\n"
+        "def test_it(samples):\n    assert samples.model_bias_score <= limit('accu' + 'racy')\n"
     )
     result = project.run()
     assert result.ret == 1
@@ -269,8 +269,10 @@ def test_a_limit_given_in_a_test_lies_within_the_metrics_bounds(project):
         "def test_it(samples):\n"
         "    assert samples.model_bias_score <= limit('model_bias_score.own', 1.5)\n"
     )
-    result = project.run("--t2i-images", "2")
-    result.stdout.fnmatch_lines(["*model_bias_score lies between 0 and 1, got 1.5*"])
+    code, told = project.refused("--t2i-images", "2")
+    assert code == pytest.ExitCode.USAGE_ERROR
+    assert "model_bias_score lies between 0 and 1, got 1.5" in told
+    assert project.made() == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

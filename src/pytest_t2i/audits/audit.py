@@ -245,10 +245,18 @@ class Fixture:
     """"module:class" of the ``StoppingRule`` of tests of the fixture; "" for tests that never stop
     early."""
 
+    gives: str = ""
+    """"module:class" of the value, whose attributes a test is checked for before an image is made;
+    "" where they are not known."""
+
     def value(self, context: AuditContext, test: Any) -> Any:
         """Return the fixture's value for a test."""
         make = loaded(self.make) if isinstance(self.make, str) else self.make
         return make(context, test)
+
+    def attributes(self, audits: Iterable[Audit[Any]]) -> tuple[str, ...]:
+        """Return all attributes of the value, with those that audits add; () if unknown."""
+        return loaded(self.gives).attributes_with(audits) if self.gives else ()
 
     def stopping_rule(self) -> StoppingRule | None:
         """Return how tests of the fixture may stop early; None where they never do."""

@@ -7,7 +7,7 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from pytest_t2i.adapters.registry import Registries, import_factory
+from pytest_t2i.adapters.registry import Registries, brought_by_companion, import_factory
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.errors import ConfigurationError, UnknownNameError, shown
 
@@ -33,7 +33,8 @@ def _chosen(entry: Any) -> Audit[Any]:
     if isinstance(entry, str) and entry in by_name:
         return by_name[entry]
     if isinstance(entry, str) and ":" not in entry:
-        raise UnknownNameError("audit", entry, by_name, "An audit class and module:Class, too.")
+        hint = brought_by_companion("audit", entry) or "An audit class and module:Class, too."
+        raise UnknownNameError("audit", entry, by_name, hint)
     factory = import_factory(entry) if isinstance(entry, str) else entry
     audit = factory() if isinstance(factory, type) and issubclass(factory, Audit) else factory
     name = getattr(audit, "name", "")

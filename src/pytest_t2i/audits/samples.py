@@ -5,8 +5,8 @@ An audit adds its measurements by ``Audit.of_sample`` and ``Audit.of_samples``; 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pytest_t2i.adapters.registry import INSTALL
@@ -48,6 +48,11 @@ class Sample(DetectedPrompt):
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *_members(self, "of_sample")]
 
+    @classmethod
+    def attributes_with(cls, audits: Iterable[Audit[Any]]) -> tuple[str, ...]:
+        """Return all attributes of a sample in a run with these audits."""
+        return _attributes(cls, audits, "of_sample")
+
     @property
     def together(self) -> Siblings[Any]:
         """The prompts that share its error level, the prompt itself included."""
@@ -85,6 +90,11 @@ class Samples(DetectedPrompts):
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *_members(self, "of_samples")]
 
+    @classmethod
+    def attributes_with(cls, audits: Iterable[Audit[Any]]) -> tuple[str, ...]:
+        """Return all attributes of samples in a run with these audits."""
+        return _attributes(cls, audits, "of_samples")
+
     def __iter__(self) -> Iterator[Sample]:
         return iter(self.members)
 
@@ -106,6 +116,11 @@ class Samples(DetectedPrompts):
 
     def _part(self, members: tuple[Sample, ...]) -> Self:
         return replace(self, members=members, corrected=None, why_no_verdict="")
+
+
+def _attributes(kind: type[Any], audits: Iterable[Audit[Any]], door: str) -> tuple[str, ...]:
+    added = (name for audit in audits for name in getattr(audit, door))
+    return (*dir(kind), *(each.name for each in fields(kind)), *added)
 
 
 def _members(owner: Any, door: str) -> dict[str, Member]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from pytest_t2i.adapters.catalogue import Catalogue, ModelEntry, read_catalogues
 from pytest_t2i.adapters.mitigations import NamedMitigation, load_mitigation
 from pytest_t2i.adapters.models.manifest import COLUMNS
-from pytest_t2i.adapters.registry import COMPANION, Registries
+from pytest_t2i.adapters.registry import MITIGATION, Registries
 from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.cli.support.arguments import add_run_options, run_settings
 from pytest_t2i.errors import ConfigurationError
@@ -231,7 +231,7 @@ def _tables() -> list[str]:
 def _mitigations(registries: Registries) -> list[str]:
     registry = registries.mitigations
     if not registry.names():
-        return [f"no mitigation is installed. Run: {COMPANION.format('mitigation')}"]
+        return [f"no mitigation is installed. Run: {MITIGATION}"]
     return [_mitigation(load_mitigation(registry, name)) for name in registry.names()]
 
 

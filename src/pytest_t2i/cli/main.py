@@ -109,7 +109,9 @@ def _run(words: list[str]) -> int:
     try:
         with _no_collection():
             implementation = _module(name)
-        with _heartbeat(name, implementation):
+        from pytest_t2i.adapters.registry import asked_for
+
+        with asked_for("command", name, f"t2i {_as_typed(name)}"), _heartbeat(name, implementation):
             status = _start(name, implementation, rest, helps)
         # Flush here, so that a closed pipe raises inside this try, not when Python exits.
         sys.stdout.flush()

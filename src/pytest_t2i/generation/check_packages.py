@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from importlib.util import find_spec
 from types import MappingProxyType
 
-from pytest_t2i.adapters.registry import EXTRAS
+from pytest_t2i.adapters.registry import BROUGHT
+from pytest_t2i.adapters.support.loading import is_installed
 from pytest_t2i.errors import MissingExtraError, MissingExtrasError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import Plan
@@ -15,14 +15,14 @@ FEATURES = MappingProxyType(
     {"nouns": "nouns of prompts", "origins": "clusters of faces", "faces": "dlib's face detectors"}
 )
 """Extra -> its purpose, where its name does not show it."""
-OF_TESTS = tuple(sorted(set(EXTRAS.values())))
+OF_TESTS = tuple(sorted(extra for extra in BROUGHT if "," not in extra))
 """Extras that a test may declare as needed."""
 
 
 def check_packages(plan: Plan, components: Components) -> None:
     """Find missing packages of any part of the run before GPU time is spent."""
     missing = [*_of_extras(plan.extras), *_of_parts(plan, components)]
-    if len({error.missing for error in missing}) > 1:
+    if len({(error.missing, error.extra, error.distribution) for error in missing}) > 1:
         raise MissingExtrasError(missing)
     for error in missing:
         raise error
@@ -30,16 +30,9 @@ def check_packages(plan: Plan, components: Components) -> None:
 
 def _of_extras(extras: Iterable[str]) -> Iterator[MissingExtraError]:
     for extra in sorted(extras):
-        for module, brought_by in EXTRAS.items():
-            if brought_by == extra and not _is_there(module):
+        for module in BROUGHT.get(extra, ()):
+            if not is_installed(module):
                 yield MissingExtraError(FEATURES.get(extra, extra), extra, module)
-
-
-def _is_there(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ValueError:  # a module without a spec, imported by hand
-        return True
 
 
 def _of_parts(plan: Plan, components: Components) -> Iterator[MissingExtraError]:

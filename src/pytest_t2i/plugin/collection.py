@@ -8,20 +8,22 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from pytest_t2i.audits.context import AuditContext
-from pytest_t2i.errors import T2IError
+from pytest_t2i.errors import T2IError, UnknownNameError
+from pytest_t2i.metrics.info import INFO
 from pytest_t2i.plugin.exit_status import NO_MODEL
 from pytest_t2i.plugin.marker import fixtures_about, members_of, read_marker, selection_of
 from pytest_t2i.runs.selection import Comparison, SelectedTest, Selection
 from pytest_t2i.runs.session import NO_FINDER, NO_LABELS, Session
 from pytest_t2i.verdicts.baseline_file import Baseline, check_prompts
-from pytest_t2i.verdicts.limit import limit
-from pytest_t2i.verdicts.limits_file import LimitFiles, check_bounds_agree
+from pytest_t2i.verdicts.limit import check_operator, limit
+from pytest_t2i.verdicts.limits_file import LimitFiles
 
 
 @lru_cache(maxsize=256)
@@ -36,7 +38,7 @@ def limits_named_in(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=256)
-def bounds_given_in(function: Callable[..., Any]) -> tuple[tuple[str, float], ...]:
+def bounds_given_in(function: Callable[..., Any]) -> tuple[tuple[str, Any], ...]:
     """Return names and bounds of ``limit("...", 0.3)``, where names and bounds can be read.
 
     >>> bounds_given_in(bounds_given_in.__wrapped__)
@@ -48,12 +50,80 @@ def bounds_given_in(function: Callable[..., Any]) -> tuple[tuple[str, float], ..
     return tuple(dict.fromkeys(pair for pair in pairs if pair is not None))
 
 
-def _bound_of(node: ast.Call, values: Mapping[str, Any]) -> tuple[str, float] | None:
+def _bound_of(node: ast.Call, values: Mapping[str, Any]) -> tuple[str, Any] | None:
     arguments: dict[str | None, ast.expr] = dict(zip(("name", "bound"), node.args, strict=False))
     arguments |= {keyword.arg: keyword.value for keyword in node.keywords}
     name, bound = (_value(arguments.get(key), values) for key in ("name", "bound"))
-    is_number = isinstance(bound, int | float) and not isinstance(bound, bool)
-    return (name, float(bound)) if isinstance(name, str) and is_number else None
+    is_known = isinstance(bound, int | float | str)
+    return (name, bound) if isinstance(name, str) and is_known else None
+
+
+class _AgainstLimit(NamedTuple):
+    """A comparison of an attribute of a fixture with a limit, in the source of a test."""
+
+    fixture: str
+    attribute: str
+    sign: str
+    """As if the attribute stood on the left."""
+    limit: str
+
+
+SIGNS = {ast.LtE: "<=", ast.Lt: "<", ast.GtE: ">=", ast.Gt: ">", ast.Eq: "==", ast.NotEq: "!="}
+TURNED = {"<=": ">=", "<": ">", ">=": "<=", ">": "<"}
+
+
+@lru_cache(maxsize=256)
+def _against_limits_in(function: Callable[..., Any]) -> tuple[_AgainstLimit, ...]:
+    """Return the comparisons of a test with limits, also those that stand in a loop or a variable.
+
+    >>> _against_limits_in(_against_limits_in.__wrapped__)
+    ()
+    """
+    tree, values = _tree(function), getattr(function, "__globals__", {})
+    nodes = list(ast.walk(tree)) if tree else []
+    named: dict[str, list[ast.expr]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            named.setdefault(node.targets[0].id, []).append(node.value)
+
+    def meant(node: ast.expr) -> ast.expr:
+        assigned = named.get(node.id, []) if isinstance(node, ast.Name) else []
+        return assigned[0] if len(assigned) == 1 else node
+
+    found = []
+    for node in (node for node in nodes if isinstance(node, ast.Compare)):
+        sides = [meant(side) for side in (node.left, *node.comparators)]
+        for (left, right), operator in zip(pairwise(sides), node.ops, strict=True):
+            sign = SIGNS.get(type(operator), "")
+            for measured, limiting, as_read in (
+                (left, right, sign),
+                (right, left, TURNED.get(sign, sign)),
+            ):
+                name = _name_of_limit(limiting, values)
+                place = _attribute_of(measured)
+                if as_read and name and place:
+                    found.append(_AgainstLimit(*place, as_read, name))
+    return tuple(found)
+
+
+def _name_of_limit(node: ast.expr, values: Mapping[str, Any]) -> str:
+    """Return the name that ``limit(...)`` is called with; "" for anything else."""
+    if not isinstance(node, ast.Call) or not _is_limit(node, values):
+        return ""
+    named = (keyword.value for keyword in node.keywords if keyword.arg == "name")
+    name = _value(next(iter((*node.args, *named)), None), values)
+    return name if isinstance(name, str) else ""
+
+
+def _attribute_of(node: ast.expr) -> tuple[str, str] | None:
+    """Return names of a variable and its attribute, which may be called or be in ``abs``."""
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Name) and node.func.id == "abs" and node.args:
+            return _attribute_of(node.args[0])
+        node = node.func
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+        return None
+    return node.value.id, node.attr
 
 
 def _value(node: ast.expr | None, values: Mapping[str, Any]) -> Any:
@@ -257,7 +327,10 @@ class Selecting:
         for name in limits_named_in(item.function):
             self.limits.look_up(name, test.file)
         for name, bound in bounds_given_in(item.function):
-            check_bounds_agree(name, bound, *self.limits.of(test.file))
+            self.limits.with_bound(name, bound, test.file)
+        for compared in _against_limits_in(item.function):
+            if compared.fixture in item.fixturenames:
+                self._check_compared(compared)
         for audit in self.session.audits:
             audit.check(self.context, test)
         self._check_counterparts(test)
@@ -265,6 +338,16 @@ class Selecting:
         if "baseline" in item.fixturenames:
             for recorded in self.recorded:
                 check_prompts(recorded, prompts, test.images)
+
+    def _check_compared(self, compared: _AgainstLimit) -> None:
+        """Check that a fixture has what a limit is compared with, and metric and operator."""
+        fixture, name = self.session.fixtures.get(compared.fixture), compared.attribute
+        known = fixture.attributes(self.session.audits) if fixture else ()
+        if known and name not in known:
+            public = {other for other in known if not other.startswith("_")}
+            raise UnknownNameError(f"attribute of {compared.fixture}", name, public)
+        if name in INFO:
+            check_operator(INFO[name], compared.limit, compared.sign)
 
     def _check_counterparts(self, test: SelectedTest) -> None:
         """Check that the run's mitigation can treat each prompt of the test."""

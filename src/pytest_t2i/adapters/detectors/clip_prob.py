@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_t2i.adapters.detectors.clip import GENDER, ClipDetector
-from pytest_t2i.adapters.detectors.parts import clip_part, face_part, named, whole
+from pytest_t2i.adapters.detectors.parts import clip_part, face_part, named
 from pytest_t2i.adapters.detectors.screening import look_for_faces, passed_on, screened
 from pytest_t2i.data import Attribute, Detection, Undetected, digest
 from pytest_t2i.protocols import FaceDetector, LoadOptions
@@ -37,8 +37,7 @@ def load(options: LoadOptions) -> ClipProb:
         MissingExtraError: dlib or transformers is not installed.
         ModelLoadError: the weights are absent, gated or damaged.
     """
-    with whole("the detector clip-prob", "clip,faces"):
-        return ClipProb(face_part(options, FACES), ClipDetector(clip_part(options), GENDER))
+    return ClipProb(face_part(options, FACES), ClipDetector(clip_part(options), GENDER))
 
 
 class ClipProb:

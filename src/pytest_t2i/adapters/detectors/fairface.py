@@ -25,7 +25,7 @@ from PIL import Image
 
 from pytest_t2i.adapters.detectors.age_bands import AGES
 from pytest_t2i.adapters.detectors.faces_as_people import counted_faces
-from pytest_t2i.adapters.detectors.parts import face_part, whole
+from pytest_t2i.adapters.detectors.parts import face_part
 from pytest_t2i.adapters.detectors.screening import look_for_faces, screened
 from pytest_t2i.adapters.finders.chips import Chip, Chips
 from pytest_t2i.adapters.support.devices import memory_guard, pick_device
@@ -265,8 +265,7 @@ def _network(options: LoadOptions, name: str) -> Network:
     weights = _weights(options.source, name)
     device = pick_device(options.device)
     landmarks = str(options.extra.get("weights", {}).get("landmarks", ""))
-    with whole(f"the detector {name}", "fairface"):
-        faces = face_part(options, "dlib-cnn")
+    faces = face_part(options, "dlib-cnn")
 
     def make() -> Network:
         return Network(weights, Chips(faces, Path(landmarks) if landmarks else None), device)

@@ -8,15 +8,13 @@ behind the name is the CLIP: a hub id, a folder, or an open_clip name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
 from pytest_t2i.adapters.encoders.routing import load_contrastive
 from pytest_t2i.adapters.registry import Registries
-from pytest_t2i.errors import MissingExtraError
 from pytest_t2i.protocols import FaceDetector, LoadOptions, PersonDetector
 
 if TYPE_CHECKING:
@@ -44,15 +42,6 @@ def _part(options: LoadOptions, kind: str, default: str) -> object:
     name, source = registry.named(_alias(options, f"{kind}s") or default)
     factory = registry.get(name)
     return factory(replace(options, source=source or _alias(options, name), extra={}))
-
-
-@contextmanager
-def whole(feature: str, extra: str) -> Iterator[None]:
-    """Make a missing library of any part name the extra that installs all libraries."""
-    try:
-        yield
-    except MissingExtraError as error:
-        raise MissingExtraError(feature, extra, error.missing) from None
 
 
 def named(part: str, facts: object) -> dict[str, str]:

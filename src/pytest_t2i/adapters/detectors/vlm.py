@@ -36,7 +36,8 @@ from pytest_t2i.adapters.detectors.rubrics import (
 )
 from pytest_t2i.adapters.languages.chat import REPORTED, Chat, by_schema
 from pytest_t2i.adapters.models.reported_versions import versions_in, versions_words
-from pytest_t2i.adapters.support.addresses import is_address
+from pytest_t2i.adapters.registry import asked_for
+from pytest_t2i.adapters.support.addresses import OPENAI_ROUTES, is_address, without_route
 from pytest_t2i.adapters.support.answers import BrokenPictureError, FinalFaultError, read_answer
 from pytest_t2i.adapters.support.hosts import is_local, netloc, plain_address
 from pytest_t2i.adapters.support.paid_requests import Counter, PaidRequests, RemoteService
@@ -101,7 +102,8 @@ def load(options: LoadOptions) -> Judge:
     rubrics = rubrics_of(name)
     question = RubricQuestion(rubrics)
     if name.model.startswith(LOCAL):
-        from pytest_t2i.adapters.detectors.vlm_transformers import load_panel
+        with asked_for("detector", "vlm:transformers"):
+            from pytest_t2i.adapters.detectors.vlm_transformers import load_panel
 
         return Judge(load_panel(name.model.removeprefix(LOCAL), question, options), rubrics[0])
     return Judge(ChatPanel(*_split(name.model), question, options.answers), rubrics[0])
@@ -109,9 +111,10 @@ def load(options: LoadOptions) -> Judge:
 
 def _split(source: str) -> tuple[str, str]:
     """Model and base URL of ``MODEL[@BASE_URL]``."""
-    model, address = source, os.environ.get(BASE_URL, "").strip() or OPENAI
+    named = os.environ.get(BASE_URL, "").strip() or OPENAI
+    model, address = source, without_route(BASE_URL, named, OPENAI_ROUTES)
     if match := re.fullmatch(r"(.*?)@(https?://.*)", source, re.IGNORECASE):
-        model, address = match[1], match[2]
+        model, address = match[1], without_route("vlm:NAME@BASE_URL", match[2], OPENAI_ROUTES)
         if set("@?#") & set(address):
             raise ConfigurationError(
                 "vlm:NAME@BASE_URL: expected an address without user, query and fragment, which "

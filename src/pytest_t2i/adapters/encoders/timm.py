@@ -29,6 +29,7 @@ from pytest_t2i.files import stamps
 from pytest_t2i.protocols import LoadOptions
 
 with needs("encoders of timm", "timm"):
+    import huggingface_hub  # noqa: F401 - timm asks for it only when it fetches weights
     import timm
     import torch
     from timm.data import create_transform, resolve_data_config

@@ -6,7 +6,14 @@ from dataclasses import replace
 from typing import Any, cast
 
 from pytest_t2i.adapters.catalogue import Catalogue, read_catalogues
-from pytest_t2i.adapters.registry import Factory, Registries, Registry, named_part
+from pytest_t2i.adapters.registry import (
+    Factory,
+    Registries,
+    Registry,
+    asked_for,
+    brought_by_companion,
+    named_part,
+)
 from pytest_t2i.errors import ConfigurationError, T2IError, UnknownNameError
 from pytest_t2i.protocols import LoadOptions
 
@@ -38,7 +45,8 @@ def load_language(name: str, options: LoadOptions | None = None) -> Any:
     factory, source = _named(name, registries.languages)
     source = cast("Catalogue", loaded_catalogue).resolve_weights(name.partition(":")[0], source)
     try:
-        return factory(replace(load_options, source=source, extra={}))
+        with asked_for("language", name.partition(":")[0]):
+            return factory(replace(load_options, source=source, extra={}))
     except T2IError:
         raise
     except Exception as error:
@@ -56,5 +64,7 @@ def _named(name: str, registry: Registry) -> tuple[Factory, str]:
     except UnknownNameError as error:
         if error.kind != registry.kind or not colon:
             raise
-    hint = f"No language model is registered under this name, and there is no module {base!r}."
+    hint = brought_by_companion(registry.kind, base) or (
+        f"No language model is registered under this name, and there is no module {base!r}."
+    )
     raise UnknownNameError(registry.kind, base, registry.names(), hint)

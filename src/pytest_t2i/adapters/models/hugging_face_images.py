@@ -6,20 +6,27 @@ import threading
 from collections.abc import Iterator
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, Self, cast
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from pytest_t2i.adapters.models.endpoint_model import EndpointModel
+from pytest_t2i.adapters.support.addresses import OPENAI_ROUTES, without_route
 from pytest_t2i.adapters.support.answers import (
     BrokenPictureError,
     body_of,
     fault_in,
+    fault_of,
     fault_of_status,
     fetch_fault,
+    proxy_fault,
     same_host,
     too_large,
 )
 from pytest_t2i.adapters.support.hosts import named_again, netloc, public_or
 from pytest_t2i.adapters.support.http_limits import PLAIN, cut_at, end_with_call, is_cut
 from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.support.paid_requests import UNREACHABLE
+from pytest_t2i.adapters.support.proxies import check_environment, proxy_of
 from pytest_t2i.data import Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
@@ -31,6 +38,8 @@ with needs("the model hf", "endpoints"):
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+PAGES = {"huggingface.co", "www.huggingface.co", "hf.co"}
+"""Hosts of pages of models."""
 KEY = "HF_TOKEN"
 """Environment variable of the token."""
 
@@ -53,6 +62,18 @@ def load(options: LoadOptions) -> HuggingFaceImages:
                 "--t2i-model hf:ADDRESS: expected an address without user, query and fragment, "
                 f"which reports would show. Give the plain address; the token is read from {KEY}."
             )
+        base = without_route("--t2i-model hf:ADDRESS", source, OPENAI_ROUTES)
+        if base != source:
+            raise ConfigurationError(
+                "--t2i-model hf:ADDRESS: expected the address of a dedicated endpoint, got a route "
+                f"of OpenAI's protocol: use --t2i-model openai:MODEL@{base}"
+            )
+        if netloc(source) in PAGES and urlsplit(source).path.strip("/"):
+            model = "/".join(urlsplit(source).path.strip("/").split("/")[:2])
+            raise ConfigurationError(
+                "--t2i-model hf:ADDRESS: expected the address of a dedicated endpoint, got the "
+                f"page of a model: use --t2i-model hf:PROVIDER/{model}, such as hf:fal-ai/{model}"
+            )
         return HuggingFaceImages("hf-inference", source, source, options.answers)
     provider, slash, model = source.partition("/")
     if not (provider and slash and model):
@@ -71,6 +92,7 @@ class HuggingFaceImages(EndpointModel):
 
     def __init__(self, provider: str, model: str, address: str, limits: AnswerLimits) -> None:
         super().__init__(model, address, limits)
+        _check_session()
         self._provider: Any = provider
 
     def ask(self, request: Request, seconds: float) -> Image:
@@ -90,6 +112,9 @@ class HuggingFaceImages(EndpointModel):
         if bounds.is_passed:
             return too_large(self.limits)
         fault = _meaning(error)
+        unreached = fault_of(error)
+        if getattr(unreached, "kind", "") == UNREACHABLE and (proxy := proxy_of(self.address)):
+            return proxy_fault(proxy, error)
         if bounds.is_answered:
             fault = bounds.fault or fetch_fault(fault or error)
         elif isinstance(fault, BrokenPictureError):
@@ -114,6 +139,18 @@ class HuggingFaceImages(EndpointModel):
         """A client for each attempt, as a client has one time-out; connections are shared."""
         # The token in the library's file is not used: keys are read from the environment only.
         return InferenceClient(provider=self._provider, api_key=self.key or "none", timeout=seconds)
+
+
+def _check_session() -> None:
+    """Raise ConfigurationError where the library cannot read the variables of proxies."""
+    check_environment()
+    try:
+        get_session()
+    except Exception as error:  # noqa: BLE001 - httpx raises classes of its own
+        raise ConfigurationError(
+            f"NO_PROXY={getproxies().get('no', '')}: the library of the model hf cannot read it "
+            f"({error}): leave out addresses in brackets and networks of IPv6"
+        ) from None
 
 
 def _netloc(address: str) -> str:

@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from pytest_t2i.adapters.models.endpoint_model import EndpointModel
 from pytest_t2i.adapters.models.reported_versions import other_model
-from pytest_t2i.adapters.support.addresses import is_address
+from pytest_t2i.adapters.support.addresses import OPENAI_ROUTES, is_address, without_route
 from pytest_t2i.adapters.support.answers import (
     BAD_REQUEST,
     UNPROCESSABLE,
@@ -72,6 +72,9 @@ class Service:
     """The documentation by which requests and answers were written, and when it was read."""
     settings: tuple[str, ...] = ()
     """Settings that the service takes; another one that was given ends the run."""
+    routes: str = OPENAI_ROUTES
+    """Pattern of what requests append to the base URL, which users paste with it; its group
+    ``model`` is a name, and ``{model}`` that of the model."""
     needs_model = True
     """Whether a model must be named."""
     needs_key = True
@@ -80,6 +83,11 @@ class Service:
     """Whether names of models may have a date or a version behind them."""
     has_forms = False
     """Whether ``version`` describes the fields that a model takes."""
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        """Parameters of requests, with underscores for hyphens."""
+        return {}
 
     def key_variable(self, address: str) -> str:  # noqa: ARG002 - most have one key
         """The environment variable of the key for this base URL: the first that is set."""
@@ -226,8 +234,18 @@ class Azure(_OpenAILike):
     def used(self, answer: Any) -> None:
         """No name to compare: a deployment has a name of its own."""
 
-    def call(self, model: str, request: Request) -> Call:
+    routes = (
+        r"/openai(?:/v1)?(?:/deployments(?:/(?P<model>[^/]+)(?:/images/\w+|/chat/completions)?)?)?"
+        f"(?:{OPENAI_ROUTES})?"
+    )
+
+    @property
+    def query(self) -> Mapping[str, str]:
         version = os.environ.get("AZURE_OPENAI_API_VERSION", "").strip() or self.api_version
+        return {"api_version": version}
+
+    def call(self, model: str, request: Request) -> Call:
+        version = self.query["api_version"]
         size = requested_size(request)
         return Call(
             f"openai/deployments/{quote(model, safe='')}/images/generations?"
@@ -331,6 +349,8 @@ class Gemini(Service):
     ratios = ("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
     ratios_of_imagen = ("1:1", "3:4", "4:3", "9:16", "16:9")
 
+    routes = r"/models(?:/(?P<model>[^/:]+)(?::\w+)?)?"
+
     def header(self, key: str) -> Mapping[str, str]:
         return {"x-goog-api-key": key}
 
@@ -391,6 +411,8 @@ class Fal(Service):
     document = "https://fal.ai/models/fal-ai/flux-2-klein/4b/api; https://docs.fal.ai/errors"
     settings = ("steps", "guidance", "width", "height", "negative_prompt")
 
+    routes = r"/(?P<model>{model}|fal-ai/.+?)(?:/requests.*)?"
+
     def header(self, key: str) -> Mapping[str, str]:
         return {"Authorization": f"Key {key}"}
 
@@ -441,6 +463,8 @@ class Replicate(Service):
         "height": ("height",),
     }
     """Field -> its names in the inputs of models."""
+
+    routes = r"/models/(?P<model>[^/]+/[^/]+)(?:/predictions|/versions.*)?|/models|/predictions"
 
     def call(self, model: str, request: Request) -> Call:
         settings = request.settings
@@ -518,6 +542,8 @@ class Stability(Service):
     settings = ("guidance", "width", "height", "negative_prompt")
     ratios = ("1:1", "2:3", "3:2", "4:5", "5:4", "9:16", "16:9", "9:21", "21:9")
 
+    routes = r"/stable-image(?:/generate(?:/(?:sd3|(?P<model>[\w.-]+)))?)?"
+
     def call(self, model: str, request: Request) -> Call:
         settings = request.settings
         is_sd3 = model.startswith("sd3")
@@ -563,6 +589,8 @@ class Bedrock(Service):
     def __init__(self, credentials: Any = None, region: str = "") -> None:
         """Args: botocore's credentials, where there is no bearer key, and the region."""
         self._credentials, self._region = credentials, region
+
+    routes = r"/model/(?P<model>[^/]+)(?:/(?:invoke|converse)[\w-]*)?"
 
     def signed(self, call: Call, address: str, key: str) -> Call:
         if key or self._credentials is None:
@@ -632,6 +660,8 @@ class Automatic1111(Service):
     keys = ("A1111_API_AUTH",)
     document = "https://github.com/AUTOMATIC1111/stable-diffusion-webui/wiki/API"
     settings = ("steps", "guidance", "width", "height", "negative_prompt")
+
+    routes = r"/sdapi(?:/v1(?:/[\w-]+)?)?|/docs"
 
     def header(self, key: str) -> Mapping[str, str]:
         import base64
@@ -734,6 +764,8 @@ class Comfy(Service):
             name for name in FIELDS if name in marks and name not in {"prompt", "seed"}
         )
         return cls(nodes, marks, settings)
+
+    routes = r"/(?:prompt|queue|history|view|ws|object_info|system_stats)(?:/[\w-]+)?"
 
     def header(self, key: str) -> Mapping[str, str]:
         return {"Authorization": f"Bearer {key}"}
@@ -996,12 +1028,17 @@ def _split(service: Service, source: str) -> tuple[str, str]:
     """Model and base URL of ``MODEL[@BASE_URL]``. Names of models may contain an @."""
     model, address = source, os.environ.get(service.address_variable, "").strip()
     if match := re.fullmatch(r"(.*?)@(https?://.*)", source, re.IGNORECASE):
-        model, address = match[1], match[2]
+        where = f"--t2i-model {service.name}:MODEL@BASE_URL"
+        model = match[1]
+        address = without_route(where, match[2], service.routes, model, **service.query)
         if set("@?#") & set(address):
             raise ConfigurationError(
-                f"--t2i-model {service.name}:MODEL@BASE_URL: expected an address without user, "
+                f"{where}: expected an address without user, "
                 "query and fragment, which reports would show"
             )
+    elif address:
+        where, routes = service.address_variable, service.routes
+        address = without_route(where, address, routes, model, **service.query)
     address = address or service.address
     if not address:
         variable = f", or set {service.address_variable}" if service.address_variable else ""
@@ -1083,7 +1120,8 @@ def bedrock(options: LoadOptions) -> ServiceModel:
             "bedrock: expected the id of a model, got none: use --t2i-model "
             "bedrock:MODEL_ID[@REGION]"
         )
-    credentials, address = None, place
+    where, routes = "--t2i-model bedrock:MODEL_ID@BASE_URL", Bedrock.routes
+    credentials, address = None, without_route(where, place, routes, model)
     if not is_address(place):
         region = place or region
         if not re.fullmatch(r"[a-z0-9-]+", region):

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_t2i.adapters.models.endpoint_model import EndpointModel
 from pytest_t2i.adapters.models.reported_versions import other_model, versions_in
-from pytest_t2i.adapters.support.addresses import base_url
+from pytest_t2i.adapters.support.addresses import OPENAI_ROUTES, base_url, without_route
 from pytest_t2i.adapters.support.answers import (
     BrokenPictureError,
     RefusedError,
@@ -68,6 +68,7 @@ def _named(source: str) -> tuple[str, str]:
     model, at, address = source, "", os.environ.get(BASE_URL, "")
     if match := re.fullmatch(r"(.*?)@(https?://.*)", source, re.IGNORECASE):
         model, at, address = match[1], "--t2i-model", match[2]
+        address = without_route("--t2i-model openai:MODEL@BASE_URL", address, OPENAI_ROUTES)
     elif re.search(r"@[\w.-]+:\d+(/|$)|@\w+://", source):
         raise ConfigurationError(
             "--t2i-model openai:MODEL@BASE_URL: expected a base URL that begins with http:// or "

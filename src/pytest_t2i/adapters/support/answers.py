@@ -24,6 +24,7 @@ from pytest_t2i.adapters.support.hosts import UnknownHostError, netloc, plain_ad
 from pytest_t2i.adapters.support.http_limits import DeadlinePassedError
 from pytest_t2i.adapters.support.loading import NETWORK_MODULES
 from pytest_t2i.adapters.support.picture_files import picture_in, picture_of
+from pytest_t2i.adapters.support.proxies import NO_PROXY, Proxy
 from pytest_t2i.errors import GenerationError, T2IError
 from pytest_t2i.files import convert, read_toml
 from pytest_t2i.protocols import AnswerLimits
@@ -454,6 +455,8 @@ class PassingFaultError(GenerationError):
         kind: str = "broken",
     ) -> None:
         super().__init__(message)
+        self.remedy: str | None = None
+        """What the user can do, where the kind does not say it."""
         self.kind = kind
         """Kind under which the failure is counted (``fault_counts.KINDS``)."""
         self.after = after
@@ -599,6 +602,17 @@ def fault_of(error: Exception) -> T2IError | None:
         message = f"{type(cause).__name__}: {str(cause)[:MOST_MESSAGE]}"
         return PassingFaultError(message, is_free=is_free, is_busy=is_busy, kind=kind)
     return None
+
+
+def proxy_fault(proxy: Proxy, error: Exception) -> PassingFaultError:
+    """The error for a proxy that cannot be connected to, or that refuses to pass a request on."""
+    problem = PassingFaultError(
+        f"the proxy {proxy} cannot be used: {type(error).__name__}: {error}",
+        is_free=True,
+        kind="unreachable",
+    )
+    problem.remedy = f" Check that the proxy is running, correct or unset the variable, {NO_PROXY}."
+    return problem
 
 
 def fault_of_status(response: Any) -> T2IError:

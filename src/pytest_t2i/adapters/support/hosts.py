@@ -7,8 +7,8 @@ import socket
 from collections.abc import Callable, Container
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
+from pytest_t2i.adapters.support.proxies import proxy_of
 from pytest_t2i.errors import GenerationError
 
 
@@ -62,7 +62,7 @@ def public_or(own: Container[str]) -> Callable[[Any], None]:
                 f"the answer refers to {netloc(url)}: expected a public host or the endpoint's "
                 "own. Nothing was downloaded from there"
             )
-        if not getproxies():  # a proxy looks names up itself
+        if proxy_of(url) is None:  # a proxy looks names up itself
             _send_to(addresses[0], request)
 
     return hook

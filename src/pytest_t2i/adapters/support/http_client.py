@@ -11,6 +11,7 @@ import ssl
 import weakref
 from collections.abc import Mapping
 from functools import cache
+from threading import Lock
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin
 
@@ -22,12 +23,20 @@ from pytest_t2i.adapters.support.answers import (
     fault_in,
     fault_of_status,
     fetch_fault,
+    proxy_fault,
     same_host,
     too_large,
 )
-from pytest_t2i.adapters.support.hosts import named_again, netloc, public_or
+from pytest_t2i.adapters.support.hosts import NAMED, named_again, netloc, public_or
 from pytest_t2i.adapters.support.http_limits import PLAIN, cut_at, end_with_call, is_cut
 from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.support.proxies import (
+    CERTIFICATES,
+    FOLDER_OF_CERTIFICATES,
+    Proxy,
+    named_certificates,
+    proxy_of,
+)
 from pytest_t2i.errors import GenerationError
 from pytest_t2i.protocols import AnswerLimits
 
@@ -50,13 +59,45 @@ URL_SAFE = str.maketrans("-_", "+/")
 
 def trusted_certificates() -> ssl.SSLContext:
     """The certificates that httpx trusts, which are read once for all clients of a process."""
-    return _trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+    return _trusted(*map(os.environ.get, (*CERTIFICATES, FOLDER_OF_CERTIFICATES)))
 
 
 @cache
-def _trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
-    del file, folder  # httpx reads both
-    return httpx.create_ssl_context()
+def _trusted(*_named: str | None) -> ssl.SSLContext:
+    return named_certificates() or httpx.create_ssl_context(trust_env=False)
+
+
+class _ByProxy(httpx.BaseTransport):
+    """Sends each request through the proxy that the environment names for its host."""
+
+    def __init__(self) -> None:
+        self._transports: dict[Proxy | None, httpx.HTTPTransport] = {}
+        self._lock = Lock()
+
+    def handle_request(self, request: Any) -> Any:
+        """Send a request; PassingFaultError, which names the proxy, where that is not there."""
+        proxy = proxy_of(str(request.extensions.get(NAMED, request.url)))
+        try:
+            return self._transport(proxy).handle_request(request)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+            if proxy is None:
+                raise
+            raise proxy_fault(proxy, error) from error
+
+    def _transport(self, proxy: Proxy | None) -> httpx.HTTPTransport:
+        with self._lock:
+            if proxy not in self._transports:
+                if proxy is not None:
+                    proxy.check()
+                self._transports[proxy] = httpx.HTTPTransport(
+                    verify=trusted_certificates(), proxy=proxy and proxy.address
+                )
+            return self._transports[proxy]
+
+    def close(self) -> None:
+        """Close all connections."""
+        for transport in self._transports.values():
+            transport.close()
 
 
 class Call(NamedTuple):
@@ -90,8 +131,12 @@ class HttpClient:
             "request": [public_or(hosts), end_with_call],
             "response": [named_again, cut_at(limits.bytes), same_host],
         }
+        if proxy := proxy_of(address):
+            proxy.check()
+        trusted_certificates()
         self.http = httpx.Client(
-            verify=trusted_certificates(),
+            transport=_ByProxy(),
+            trust_env=False,
             event_hooks=hooks,
             headers=PLAIN,
             follow_redirects=True,

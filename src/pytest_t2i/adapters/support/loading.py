@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
+from traceback import walk_tb
 
-from pytest_t2i.errors import ConfigurationError, MissingExtraError, ModelLoadError
+from pytest_t2i.errors import (
+    ConfigurationError,
+    MissingExtraError,
+    ModelLoadError,
+    T2IError,
+    chain_of,
+    first_of,
+    unfit_packages,
+)
 
 HUB = "https://huggingface.co"
 NETWORK_MODULES = {"httpx", "httpx2", "httpcore", "httpcore2", "requests", "urllib3", "socket"}
@@ -17,19 +27,41 @@ def needs(feature: str, extra: str) -> Iterator[None]:
     """Turn a failed import into a MissingExtraError that names the extra."""
     try:
         yield
-    except ModuleNotFoundError as missing:
-        name = missing.name or str(missing)
+    except T2IError:
+        raise
+    except Exception as error:
+        first = first_of(error)
+        name = (getattr(first, "name", None) or "").partition(".")[0]
         if name.startswith("pytest_t2i"):
             raise
-        raise MissingExtraError(feature, extra, name.partition(".")[0]) from None
-    except ImportError as broken:
-        if "libGL" not in str(broken) and "libgthread" not in str(broken):
+        if isinstance(first, ModuleNotFoundError) and name and not is_installed(name):
+            raise MissingExtraError(feature, extra, name) from None
+        if "libGL" in str(first) or "libgthread" in str(first):
+            raise ConfigurationError(
+                f"{feature} needs OpenCV, which lacks a library of the operating system ({first}). "
+                "On a machine without a screen run: pip uninstall --yes opencv-python && "
+                "pip install opencv-python-headless"
+            ) from None
+        if not (remedy := unfit_packages(error)):
             raise
         raise ConfigurationError(
-            f"{feature} needs OpenCV, which lacks a library of the operating system ({broken}). On "
-            "a machine without a screen run: pip uninstall --yes opencv-python && "
-            "pip install opencv-python-headless"
+            f"{feature} cannot import its packages: {_in_words(first)}. {remedy}"
         ) from None
+
+
+def is_installed(module: str) -> bool:
+    """Whether a top-level module can be imported; nothing is imported for it."""
+    try:
+        return find_spec(module) is not None
+    except ValueError:  # a module without a spec, imported by hand
+        return True
+    except ModuleNotFoundError:
+        return False
+
+
+def _in_words(error: BaseException) -> str:
+    text = str(error).strip().partition("\n")[0].rstrip(".")
+    return f"{type(error).__name__}: {text or 'no message'}"
 
 
 def looks_like_path(source: str) -> bool:
@@ -64,26 +96,33 @@ def hub_commit(folder: Path) -> str | None:
 
 def load_failure(error: BaseException, source: str, revision: str | None = None) -> ModelLoadError:
     """A ModelLoadError with one clear message for an error of the hub or of a library."""
-    causes = list(_chain(error))
-    for explain in (_hub_answer, _unreachable, _broken_file):
+    causes = list(chain_of(error))
+    for explain in (_environment, _hub_answer, _unreachable, _broken_file):
         message = explain(causes, source, revision)
         if message:
             return ModelLoadError(message)
-    first = str(error).strip().partition("\n")[0] or "no message"
-    return ModelLoadError(f"cannot load {source!r}: {type(error).__name__}: {first}")
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    past_ids: set[int] = set()
-    current: BaseException | None = error
-    while current is not None and id(current) not in past_ids:
-        past_ids.add(id(current))
-        yield current
-        current = current.__cause__ or current.__context__
+    first, remedy = causes[-1], unfit_packages(error)
+    words = _in_words(error) if first is error else f"{_in_words(error)}: {_in_words(first)}"
+    return ModelLoadError(f"cannot load {source!r}: {words}{'. ' if remedy else ''}{remedy}")
 
 
 def _names(causes: list[BaseException]) -> set[str]:
     return {base.__name__ for cause in causes for base in type(cause).__mro__}
+
+
+def _environment(causes: list[BaseException], source: str, revision: str | None) -> str | None:
+    """What is wrong with proxies or certificates, where the HTTP library itself has failed."""
+    from pytest_t2i.adapters.support.proxies import check_environment
+
+    del source, revision
+    frames = (frame for frame, _ in walk_tb(causes[-1].__traceback__))
+    if not any(str(frame.f_globals.get("__name__", "")).startswith("httpx") for frame in frames):
+        return None
+    try:
+        check_environment()
+    except ConfigurationError as error:
+        return str(error)
+    return None
 
 
 def _hub_answer(causes: list[BaseException], source: str, revision: str | None) -> str | None:
@@ -112,6 +151,8 @@ def _hub_answer(causes: list[BaseException], source: str, revision: str | None) 
 
 
 def _unreachable(causes: list[BaseException], source: str, revision: str | None) -> str | None:
+    from pytest_t2i.adapters.support.proxies import through
+
     names = _names(causes)
     fetch = f"`hf download {source}{f' --revision {revision}' if revision else ''}`"
     if "OfflineModeIsEnabled" in names or _told_to_stay_offline(names):
@@ -122,7 +163,8 @@ def _unreachable(causes: list[BaseException], source: str, revision: str | None)
     modules = {type(cause).__module__.partition(".")[0] for cause in causes}
     if modules & NETWORK_MODULES or names & {"ConnectionError", "LocalEntryNotFoundError"}:
         return (
-            f"the weights of {source!r} are not in the local cache, and {HUB} cannot be reached. "
+            f"the weights of {source!r} are not in the local cache, and {HUB} cannot be "
+            f"reached{through(HUB)}. "
             f"Run {fetch} once with a network, or give a local folder."
         )
     return None

@@ -300,7 +300,7 @@ class PaidRequests(Generic[A]):
         if isinstance(error, PassingFaultError):
             words += f", and demands a wait of {error.after:g} seconds" if error.after else ""
             words += f"; {CHARGED}" if self._is_charged(error) else ""
-            hint = HINTS.get(error.kind, LATER).format(self._service.nature)
+            hint = error.remedy or HINTS.get(error.kind, LATER).format(self._service.nature)
         if isinstance(error, ConfigurationError):
             raise ConfigurationError(f"{self._service}: {words}. What was made before is kept.")
         raise self._service.failure(words, hint)

@@ -52,11 +52,13 @@ class ParityAudit(PackagedAudit):
             one_by_one=True,
             doc="All detections of one prompt; the test runs once per prompt of its t2i marker.",
             stopping=f"{__name__}.sample_members:PromptStopping",
+            gives="pytest_t2i.audits.samples:Sample",
         ),
         "samples": Fixture(
             lambda context, test: context.samples(test),
             about="prompts",
             doc="The samples of every prompt of the t2i marker, for model-level metrics.",
+            gives="pytest_t2i.audits.samples:Samples",
         ),
     }
 

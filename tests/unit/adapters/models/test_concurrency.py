@@ -227,7 +227,7 @@ def lookups(monkeypatch, answers):
     real = hosts.socket.getaddrinfo
     monkeypatch.setattr(hosts.socket, "getaddrinfo", look_up)
     monkeypatch.setattr(hosts, "_is_public", lambda literal: literal != "10.0.0.1")
-    monkeypatch.setattr(hosts, "getproxies", dict)
+    monkeypatch.setattr(hosts, "proxy_of", lambda address: None)
     return asked
 
 
