@@ -27,6 +27,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+import filelock
 import msgspec
 
 from pytest_t2i.data import beyond_reach
@@ -155,6 +156,68 @@ def explain(path: Path, error: OSError) -> str:
             "--t2i-store or --t2i-report."
         )
     return f"{path}: cannot be written: {error.strerror or error}."
+
+
+MOUNTS = Path("/proc/self/mountinfo")
+MOUNT = re.compile(r"(?:\S+ ){4}(?P<point>\S+) .*? - (?P<kind>\S+)")
+"""A line of that file; blanks in a folder's name are written as octal numbers."""
+
+
+def file_system_of(folder: Path, mounts: Path = MOUNTS) -> str:
+    """Return the file system that a folder lies on, such as "ext4" or "nfs4"; "" if unknown.
+
+    >>> file_system_of(Path("/anywhere"), mounts=Path("no such file"))
+    ''
+    """
+    try:
+        lines = mounts.read_text(errors="surrogateescape").splitlines()
+    except OSError:  # no Linux
+        return ""
+    kind, deepest = "", -1
+    for line in lines:
+        mount = MOUNT.match(line)
+        if mount is None:
+            continue
+        point = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), mount["point"]))
+        # The last of several mounts at one place is the visible one.
+        if folder.is_relative_to(point) and len(point.parts) >= deepest:
+            kind, deepest = mount["kind"], len(point.parts)
+    return kind
+
+
+NO_LOCKS = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL}
+"""What file systems without locks of files answer to flock."""
+
+
+class FileLock(filelock.FileLock):
+    """A lock of a file that ends with its process.
+
+    Where the file system has no such locks, filelock alone would wait for the end of a process
+    that was killed, as it would only see that the file exists.
+    """
+
+    def __init__(self, file: Path, timeout: float = -1, *, thread_local: bool = True) -> None:
+        super().__init__(file, timeout, thread_local=thread_local, fallback_to_soft=False)
+
+    def acquire(self, *arguments: Any, **named: Any) -> filelock.AcquireReturnProxy:
+        """As filelock does; raise StoreError where the file system has no locks."""
+        try:
+            return super().acquire(*arguments, **named)
+        except OSError as error:
+            if error.errno in NO_LOCKS:
+                raise StoreError(no_locks(Path(self.lock_file).parent, str(error))) from error
+            raise
+
+
+def no_locks(folder: Path, words: str) -> str:
+    """Return the message for a folder whose file system has no locks of files."""
+    kind = file_system_of(Path(os.path.realpath(folder)))
+    system = f"a file system ({kind})" if kind else "a file system"
+    return (
+        f"{folder} lies on {system} on which files cannot be locked: {words}. Choose a folder on a "
+        "local disk (--t2i-store, --t2i-report), or mount this one with locks, as Lustre with "
+        "-o flock and NFS with its lock service."
+    )
 
 
 def owned(path: Path) -> str:

@@ -10,12 +10,12 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 import msgspec
-from filelock import FileLock
 
 from pytest_t2i.adapters.models.manifest import listed_in
 from pytest_t2i.errors import ConfigurationError, FileFormatError, StoreError
 from pytest_t2i.files import (
     CsvRow,
+    FileLock,
     check_length,
     exact_cell,
     explain,
