@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="show: count images and detections; verify: check every row and file, and remove "
         "damaged ones, so that the next run makes them again; repair: make a new index of the rows "
         "that can be read and of all pictures, also of those copied from another store (a copy of "
-        "its images/ alone loses the traces: copy arrays/, too, which brings final latents); prune: "
-        "remove the images that none of the last runs needed (--keep-runs)",
+        "its images/ alone loses the traces: copy arrays/, too, which brings final latents); "
+        "prune: remove the images that none of the last runs needed (--keep-runs)",
     )
     parser.add_argument(
         "folder",

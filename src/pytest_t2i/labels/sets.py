@@ -46,6 +46,8 @@ class LabelledSet:
     """Labels of all annotators."""
     vocabulary: Vocabulary
     """Allowed labels."""
+    notes: tuple[str, ...] = ()
+    """What the user should know of the file of labels."""
 
     def __iter__(self) -> Iterator[LabelledImage]:
         return iter(self.images)
@@ -107,7 +109,7 @@ def load_labelled_set(source: str | Path) -> LabelledSet:
         )
     vocabulary = vocabulary_of(folder)
     images = _images(folder, path, labels, vocabulary)
-    return LabelledSet(folder, tuple(images), tuple(labels), vocabulary)
+    return LabelledSet(folder, tuple(images), tuple(labels), vocabulary, labels.notes)
 
 
 def labelled_set_of(
