@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_t2i.adapters.models.manifest import Entry, read_manifest
 from pytest_t2i.adapters.support.digests import file_digest
-from pytest_t2i.adapters.support.picture_files import READING, content_of, picture_in
+from pytest_t2i.adapters.support.picture_files import READING, picture_in, why_unreadable
 from pytest_t2i.data import Generated, Request, digest
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.files import inside, user_path
@@ -115,7 +115,7 @@ class ImageFolder:
     def _read(self, file: str) -> Generated:
         path = inside(self.folder, file)
         picture = picture_in(path) if path else None
-        because = ", ".join(filter(None, content_of(path))) if path and picture is None else ""
+        because = why_unreadable(path) if path and picture is None else ""
         refusal = None if picture else f"{UNREADABLE}: {file}{f' ({because})' if because else ''}"
         return Generated(picture, refusal=refusal, revised_prompt=self._revised.get(file))
 

@@ -695,7 +695,7 @@ MARK = re.compile(r"\{(\w+)(?::([^{}]*))?\}")
 
 UNSAVED = (
     "expected a workflow that saves its picture, got one that only shows it (PreviewImage): put "
-    "a node SaveImage in its place, and use \"Save (API format)\" again"
+    'a node SaveImage in its place, and use "Save (API format)" again'
 )
 
 

@@ -23,9 +23,9 @@ import msgspec
 from pytest_t2i.adapters.support.hosts import UnknownHostError, netloc, plain_address
 from pytest_t2i.adapters.support.http_limits import DeadlinePassedError
 from pytest_t2i.adapters.support.loading import NETWORK_MODULES
-from pytest_t2i.adapters.support.picture_files import content_of, picture_in, picture_of
+from pytest_t2i.adapters.support.picture_files import picture_in, picture_of
 from pytest_t2i.errors import GenerationError, T2IError
-from pytest_t2i.files import convert, read_toml
+from pytest_t2i.files import content_of, convert, read_toml
 from pytest_t2i.protocols import AnswerLimits
 
 if TYPE_CHECKING:

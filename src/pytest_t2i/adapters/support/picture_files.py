@@ -6,15 +6,14 @@ decoding must not change the detectors' fingerprints.
 
 from __future__ import annotations
 
-import codecs
 import io
-import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from pytest_t2i.adapters.support.black_or_unreadable import picture_digest, refusing_cut_files
+from pytest_t2i.files import PICTURE, content_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -82,68 +81,14 @@ def _or_none(reader: Callable[[], Image | None]) -> Image | None:
         return None
 
 
-class Content(NamedTuple):
-    """What a file is in which no picture was read."""
+def why_unreadable(path: Path) -> str:
+    """Return what a file without a readable picture is, and what to do; "" where that is unknown.
 
-    name: str
-    remedy: str = ""
-
-
-CONVERT = "convert it to PNG or JPEG"
-FETCH = "fetch the picture itself with `git {}`"
-CONTENTS = {
-    rb"\xff\x0a|\0{3}\x0cJXL ": Content("JPEG XL", CONVERT),
-    rb".{4}ftyp(hei[cxms]|hev[cx]|mif1|msf1)": Content("HEIC", CONVERT),
-    rb"8BPS": Content("PSD", CONVERT),
-    rb"%!PS|\xc5\xd0\xd3\xc6": Content("EPS", CONVERT),
-    rb"%PDF": Content("PDF", CONVERT),
-    rb"\0\0\x01\0": Content("ICO", CONVERT),
-    rb"DDS |qoif|v/1\x01|#\?RADIANCE": Content("a format of pictures that is not read", CONVERT),
-    rb"version https://git-lfs\.": Content("a Git LFS pointer", FETCH.format("lfs pull")),
-    rb"/annex/objects": Content("a git-annex pointer", FETCH.format("annex get")),
-    rb"\x89PNG": Content("PNG that cannot be decoded"),
-    rb"\xff\xd8": Content("JPEG that cannot be decoded"),
-    rb"RIFF.{4}WEBP": Content("WebP that cannot be decoded"),
-    rb"GIF8": Content("GIF that cannot be decoded"),
-    rb"II\*\0|MM\0\*": Content("TIFF that cannot be decoded"),
-    rb"BM.{4}\0{4}": Content("BMP that cannot be decoded"),
-    rb"\0{3}\x0cjP": Content("JPEG 2000 that cannot be decoded"),
-    rb".{4}ftypavi[fs]": Content("AVIF that cannot be decoded"),
-    rb".{4}ftyp|\x1aE\xdf\xa3|RIFF.{4}AVI": Content("a video"),
-    rb"PK(\x03\x04|\x05\x06)": Content("a ZIP archive"),
-    rb"\x1f\x8b|BZh|7z\xbc\xaf|\xfd7zXZ": Content("a packed file"),
-    rb"\x93NUMPY": Content("an array of NumPy"),
-    rb"data:image/|iVBORw0KGgo|/9j/[\w+/]": Content("a picture in base64", "decode it"),
-    rb"\s*<(!doctype html|html|head|body|title)\b": Content("a web page"),
-    rb"\s*(<[?!].*)?<svg[\s>]": Content("SVG", CONVERT),
-    rb"\s*<[?!\w]": Content("XML"),
-    rb"\s*[\[{]": Content("JSON"),
-    rb"[\t\n\r\x20-\x7e\x80-\xff]+\Z": Content("a text"),
-}
-"""Pattern of the first bytes of a file -> what the file is."""
-BEGINNING = 512
-"""Number of bytes by which a file is recognised."""
-
-
-def content_of(source: bytes | Path) -> Content:
-    """Return what a file without a readable picture is; Content("") where that is unknown.
-
-    >>> content_of(b"<html>"), content_of(b"")
-    (Content(name='a web page', remedy=''), Content(name='an empty file', remedy=''))
+    >>> why_unreadable(Path("nowhere.png"))
+    ''
     """
-    try:
-        if isinstance(source, Path):
-            with source.open("rb") as file:
-                source = file.read(BEGINNING)
-    except OSError:
-        return Content("")
-    first = source[:BEGINNING].removeprefix(codecs.BOM_UTF8)
-    matching = (
-        content
-        for pattern, content in CONTENTS.items()
-        if re.match(pattern, first, re.DOTALL | re.IGNORECASE)
-    )
-    return next(matching, Content("" if source else "an empty file"))
+    content = content_of(path)
+    return f"{content.name}, convert it to PNG or JPEG" if content.kind == PICTURE else content.name
 
 
 def _as_shown(image: Image) -> Image | None:

@@ -354,7 +354,7 @@ def test_a_workflow_that_only_shows_its_picture_is_not_asked_again(tmp_path):
     with serving() as server:
         server.place = "temp"
         model = model_of("comfy", server.address, tmp_path)
-        with pytest.raises(ConfigurationError, match="PreviewImage.: put a node SaveImage"):
+        with pytest.raises(ConfigurationError, match=r"PreviewImage\): put a node SaveImage"):
             list(model.generate([Request("a nurse", 7)]))
         assert len(server.bodies) == 1
 

@@ -13,7 +13,6 @@ from PIL import Image, ImageFile
 from pytest_t2i.adapters.support.black_or_unreadable import gate, refusing_cut_files
 from pytest_t2i.adapters.support.picture_files import (
     PictureMemory,
-    content_of,
     in_batches,
     picture_in,
     stored_picture,
@@ -179,38 +178,3 @@ def test_batches_have_the_size_asked_for():
     assert in_batches(range(5), 2, lambda part: (sizes.append(len(part)), part)[1]) == [*range(5)]
     assert sizes == [2, 2, 1]
     assert in_batches([], 2, lambda part: 1 / 0) == []
-
-
-@pytest.mark.parametrize(
-    ("content", "name"),
-    [
-        (b"", "an empty file"),
-        (b"\xff\x0a\0\0jxl", "JPEG XL"),
-        (b"\0\0\0\x0cJXL \r\n\x87\n....", "JPEG XL"),
-        (b"\0\0\0\x18ftypheic", "HEIC"),
-        (b"8BPS\0\1", "PSD"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0", "EPS"),
-        (b"%PDF-1.7", "PDF"),
-        (b"\xef\xbb\xbf<!DOCTYPE html><html><svg></svg></html>", "a web page"),
-        (b"\n<html lang='en'>", "a web page"),
-        (b'<?xml version="1.0"?>\n<!-- drawn -->\n<svg width="8"/>', "SVG"),
-        (b'<svg xmlns="http://www.w3.org/2000/svg"/>', "SVG"),
-        (b"<Error><Code>AccessDenied</Code></Error>", "XML"),
-        (b'{"error": {"code": 401}}', "JSON"),
-        (b"[]", "JSON"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\n", "a Git LFS pointer"),
-        (b"/annex/objects/SHA256E-s3--ab.png\n", "a git-annex pointer"),
-        (b"iVBORw0KGgoAAAANSUhEUg", "a picture in base64"),
-        (b"PK\x03\x04", "a ZIP archive"),
-        (b"\0\0\0\x20ftypisom", "a video"),
-        (b"\x89PNG\r\n\x1a\n\0", "PNG that cannot be decoded"),
-        (b"\xff\xd8\xff\xe0", "JPEG that cannot be decoded"),
-        ("ein Löwe".encode("latin-1"), "a text"),
-        (b"\x01\x02\x03", ""),
-    ],
-)
-def test_a_file_without_a_picture_is_named(tmp_path, content, name):
-    assert picture_in(content) is None
-    assert content_of(content).name == name
-    (tmp_path / "a.png").write_bytes(content)
-    assert content_of(tmp_path / "a.png") == content_of(content)
