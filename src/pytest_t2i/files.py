@@ -199,7 +199,7 @@ class FileLock(filelock.FileLock):
     def __init__(self, file: Path, timeout: float = -1, *, thread_local: bool = True) -> None:
         super().__init__(file, timeout, thread_local=thread_local, fallback_to_soft=False)
 
-    def acquire(self, *arguments: Any, **named: Any) -> filelock.AcquireReturnProxy:
+    def acquire(self, *arguments: Any, **named: Any) -> filelock.AcquireReturnProxy[Any]:
         """As filelock does; raise StoreError where the file system has no locks."""
         try:
             return super().acquire(*arguments, **named)
