@@ -14,9 +14,11 @@ import msgspec
 from pytest_t2i.adapters.models.manifest import listed_in
 from pytest_t2i.errors import ConfigurationError, FileFormatError, StoreError
 from pytest_t2i.files import (
+    TABLE,
     CsvRow,
     FileLock,
     check_length,
+    content_of,
     exact_cell,
     explain,
     literal,
@@ -351,6 +353,10 @@ def _lock(folder: Path) -> FileLock:
 
 
 def _check_folder(folder: Path) -> None:
-    if not folder.is_dir():
+    if folder.is_dir():
+        return
+    if (given := content_of(folder)).kind == TABLE:
+        kind = f"is {given.name}: save it as {FILE_NAME} in the folder of the images"
+    else:
         kind = "is a file, not a folder" if folder.exists() else "does not exist"
-        raise ConfigurationError(f"folder of labelled images {folder} {kind}. {EXPECTED}")
+    raise ConfigurationError(f"folder of labelled images {folder} {kind}. {EXPECTED}")
