@@ -221,6 +221,9 @@ class Handler(BaseHTTPRequestHandler):
     def _broken(self, fault: str, body: Any) -> None:
         self._picture(drawn(self.prompt, self.seed)[:60])
 
+    def _jpeg_xl(self, fault: str, body: Any) -> None:
+        self._picture(b"\xff\x0a" + drawn(self.prompt, self.seed)[2:])
+
     def _no_picture(self, fault: str, body: Any) -> None:
         self._data()
 

@@ -214,7 +214,7 @@ class Handler(BaseHTTPRequestHandler):
         if not is_over:
             self._json(200, {})
             return
-        image = {"filename": name, "subfolder": "", "type": "output"}
+        image = {"filename": name, "subfolder": "", "type": self.server.place}
         status = {"status_str": "success", "completed": True, "messages": []}
         self._json(200, {job: {"outputs": {"9": {"images": [image]}}, "status": status}})
 
@@ -260,6 +260,8 @@ class Server(ThreadingHTTPServer):
         self.bodies: list[tuple[str, Any]] = []
         self.headers: list[tuple[str, dict[str, str]]] = []
         self.jobs: dict[str, list[Any]] = {}
+        self.place = "output"
+        """Kind of folder in which ComfyUI keeps its pictures."""
         self.late: dict[str, int] = {}
         self.inputs = ("prompt", "seed", "num_inference_steps", "guidance", "output_format")
 

@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from pytest_t2i.errors import T2IError as T2IError
     from pytest_t2i.files import decode_json as decode_json
     from pytest_t2i.files import quoted as quoted
+    from pytest_t2i.files import read_text as read_text
     from pytest_t2i.files import read_toml as read_toml
     from pytest_t2i.files import user_path as user_path
     from pytest_t2i.files import write_whole as write_whole
@@ -232,7 +233,7 @@ _HOMES = {
     "errors": (
         "FileFormatError", "GenerationError", "LanguageError", "MalformedAnswerError", "T2IError",
     ),
-    "files": ("decode_json", "quoted", "read_toml", "user_path", "write_whole"),
+    "files": ("decode_json", "quoted", "read_text", "read_toml", "user_path", "write_whole"),
     "prompts": (
         "Axis", "CaptionFile", "Reference", "Stereotype", "intersection", "read_axes",
         "read_captions", "read_reference", "read_stereotypes", "triplet",

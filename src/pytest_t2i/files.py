@@ -27,6 +27,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+import filelock
 import msgspec
 
 from pytest_t2i.data import beyond_reach
@@ -171,6 +172,68 @@ def explain(path: Path, error: OSError, option: str = "") -> str:
         )
     return (
         f"{path}: cannot be written: {error.strerror or error}.{option and f' Correct {option}.'}"
+    )
+
+
+MOUNTS = Path("/proc/self/mountinfo")
+MOUNT = re.compile(r"(?:\S+ ){4}(?P<point>\S+) .*? - (?P<kind>\S+)")
+"""A line of that file; blanks in a folder's name are written as octal numbers."""
+
+
+def file_system_of(folder: Path, mounts: Path = MOUNTS) -> str:
+    """Return the file system that a folder lies on, such as "ext4" or "nfs4"; "" if unknown.
+
+    >>> file_system_of(Path("/anywhere"), mounts=Path("no such file"))
+    ''
+    """
+    try:
+        lines = mounts.read_text(errors="surrogateescape").splitlines()
+    except OSError:  # no Linux
+        return ""
+    kind, deepest = "", -1
+    for line in lines:
+        mount = MOUNT.match(line)
+        if mount is None:
+            continue
+        point = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), mount["point"]))
+        # The last of several mounts at one place is the visible one.
+        if folder.is_relative_to(point) and len(point.parts) >= deepest:
+            kind, deepest = mount["kind"], len(point.parts)
+    return kind
+
+
+NO_LOCKS = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL}
+"""What file systems without locks of files answer to flock."""
+
+
+class FileLock(filelock.FileLock):
+    """A lock of a file that ends with its process.
+
+    Where the file system has no such locks, filelock alone would wait for the end of a process
+    that was killed, as it would only see that the file exists.
+    """
+
+    def __init__(self, file: Path, timeout: float = -1, *, thread_local: bool = True) -> None:
+        super().__init__(file, timeout, thread_local=thread_local, fallback_to_soft=False)
+
+    def acquire(self, *arguments: Any, **named: Any) -> filelock.AcquireReturnProxy[Any]:
+        """As filelock does; raise StoreError where the file system has no locks."""
+        try:
+            return super().acquire(*arguments, **named)
+        except OSError as error:
+            if error.errno in NO_LOCKS:
+                raise StoreError(no_locks(Path(self.lock_file).parent, str(error))) from error
+            raise
+
+
+def no_locks(folder: Path, words: str) -> str:
+    """Return the message for a folder whose file system has no locks of files."""
+    kind = file_system_of(Path(os.path.realpath(folder)))
+    system = f"a file system ({kind})" if kind else "a file system"
+    return (
+        f"{folder} lies on {system} on which files cannot be locked: {words}. Choose a folder on a "
+        "local disk (--t2i-store, --t2i-report), or mount this one with locks, as Lustre with "
+        "-o flock and NFS with its lock service."
     )
 
 
@@ -346,13 +409,105 @@ def read_bytes(
 def read_text(
     path: Path, *, kind: str = "file", remedy: str = "Check the path.", most: int | None = None
 ) -> str:
-    """Read a regular UTF-8 file as ``read_bytes`` does."""
+    """Read a regular UTF-8 file of at most ``most`` bytes, with line feeds between its lines.
+
+    Raises FileFormatError, whose message names the ``kind`` of file that was expected; of another
+    one, such as a spreadsheet or a Git LFS pointer, it says what it is.
+
+    >>> read_text(Path("words.txt"), kind="list of words")
+    Traceback (most recent call last):
+    ...
+    pytest_t2i.errors.FileFormatError: words.txt: no such list of words. Check the path.
+    """
     content = read_bytes(path, kind=kind, remedy=remedy, most=most)
+    _check_is_text(path, content, kind)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileFormatError(path, f"cannot be read: {error}.") from None
     return _lines(text)
+
+
+def _check_is_text(path: Path, content: bytes, kind: str) -> None:
+    """Raise FileFormatError for a spreadsheet, a picture, a pointer of Git LFS and the like."""
+    given = content_of(content)
+    if given.name and content and given.kind not in (TEXT, MARKUP):
+        remedy = "Save it as CSV." if given.kind == TABLE else ""
+        raise FileFormatError(path, f"expected a {kind} of text, got {given.name}.", remedy=remedy)
+
+
+PICTURE, TABLE, TEXT, MARKUP, OTHER = "picture", "table", "text", "markup", ""
+
+
+class Content(NamedTuple):
+    """What a file is."""
+
+    name: str
+    """In words, such as "JPEG XL"; "" where it is unknown."""
+    kind: str = OTHER
+    """A picture or a table of a format that is not read, a text, a text in a language, or other."""
+
+
+CONTENTS = {
+    rb"\xff\x0a|\0{3}\x0cJXL ": Content("JPEG XL", PICTURE),
+    rb".{4}ftyp(hei[cxms]|hev[cx]|mif1|msf1)": Content("HEIC", PICTURE),
+    rb"8BPS": Content("PSD", PICTURE),
+    rb"%!PS|\xc5\xd0\xd3\xc6": Content("EPS", PICTURE),
+    rb"%PDF": Content("PDF", PICTURE),
+    rb"\0\0\x01\0": Content("ICO", PICTURE),
+    rb"DDS |qoif|v/1\x01|#\?RADIANCE": Content("a format of pictures that is not read", PICTURE),
+    rb"version https://git-lfs\.": Content("a Git LFS pointer (`git lfs pull` fetches the file)"),
+    rb"/annex/objects": Content("a git-annex pointer (`git annex get` fetches the file)"),
+    rb"\x89PNG": Content("PNG that cannot be decoded"),
+    rb"\xff\xd8": Content("JPEG that cannot be decoded"),
+    rb"RIFF.{4}WEBP": Content("WebP that cannot be decoded"),
+    rb"GIF8": Content("GIF that cannot be decoded"),
+    rb"II\*\0|MM\0\*": Content("TIFF that cannot be decoded"),
+    rb"BM.{4}\0{4}": Content("BMP that cannot be decoded"),
+    rb"\0{3}\x0cjP": Content("JPEG 2000 that cannot be decoded"),
+    rb".{4}ftypavi[fs]": Content("AVIF that cannot be decoded"),
+    rb".{4}ftyp|\x1aE\xdf\xa3|RIFF.{4}AVI": Content("a video"),
+    rb"PK\x03\x04.*(\[Content_Types\]|xl/)": Content("an Excel workbook (.xlsx)", TABLE),
+    rb"\xd0\xcf\x11\xe0": Content("an Excel workbook (.xls)", TABLE),
+    rb"PK\x03\x04.*opendocument": Content("an OpenDocument spreadsheet (.ods)", TABLE),
+    rb"PK\x03\x04.*Index/": Content("a Numbers spreadsheet", TABLE),
+    rb"PAR1": Content("a Parquet file", TABLE),
+    rb"ARROW1|FEA1": Content("an Arrow file", TABLE),
+    rb"SQLite format 3": Content("an SQLite database", TABLE),
+    rb"PK(\x03\x04|\x05\x06)": Content("a ZIP archive"),
+    rb"\x1f\x8b|BZh|7z\xbc\xaf|\xfd7zXZ|\x28\xb5\x2f\xfd": Content("a packed file"),
+    rb"\x93NUMPY": Content("an array of NumPy"),
+    rb"data:image/|iVBORw0KGgo|/9j/[\w+/]": Content("a picture in base64", MARKUP),
+    rb"\s*<(!doctype html|html|head|body|title)\b": Content("a web page", MARKUP),
+    rb"\s*(<[?!].*)?<svg[\s>]": Content("SVG", PICTURE),
+    rb"\s*<[?!\w]": Content("XML", MARKUP),
+    rb"\s*[\[{]": Content("JSON", MARKUP),
+    rb"[\t\n\r\x20-\x7e\x80-\xff]+\Z": Content("a text", TEXT),
+}
+"""Pattern of the first bytes of a file -> what the file is."""
+BEGINNING = 512
+"""Number of bytes by which a file is recognised."""
+
+
+def content_of(source: bytes | Path) -> Content:
+    """Return what a file is that is not what was expected.
+
+    >>> content_of(b"<html>").name, content_of(b"").name
+    ('a web page', 'an empty file')
+    """
+    try:
+        if isinstance(source, Path):
+            with source.open("rb") as file:
+                source = file.read(BEGINNING)
+    except OSError:
+        return Content("")
+    first = source[:BEGINNING].removeprefix(codecs.BOM_UTF8)
+    matching = (
+        content
+        for pattern, content in CONTENTS.items()
+        if re.match(pattern, first, re.DOTALL | re.IGNORECASE)
+    )
+    return next(matching, Content("" if source else "an empty file"))
 
 
 def inflated(content: bytes, most: int = MOST_BYTES) -> bytes:
@@ -626,6 +781,9 @@ class _Headers:
         listed = some(columns, MOST_LISTED) or "none"
         for name in self.needed:
             if name not in columns:
+                if (given := content_of(self.path)).kind == MARKUP:
+                    problem = f"expected a table, got {given.name}."
+                    raise FileFormatError(self.path, problem, remedy=self.remedy)
                 close = nearest(name, columns[:MOST_LISTED])
                 meant = f" Is it {close!r}?" if close else ""
                 problem = f"no column {name!r}; there are: {listed}.{meant}"
@@ -730,6 +888,7 @@ def read_encoded(path: Path, *, remedy: str = "", guess: bool = False) -> tuple[
     ``guess`` is true, bytes that are not Unicode are read as Windows-1252. Raises FileFormatError.
     """
     content = read_bytes(path, remedy=remedy)
+    _check_is_text(path, content, "table")
     encoding, name = _encoding_of(content)
     try:
         return _lines(content.decode(encoding)), name

@@ -7,6 +7,9 @@ from typing import NamedTuple
 TYPED = "PYTEST_T2I_TYPED"
 """Environment variable: the command ``t2i run ...`` that started pytest, for the run's record."""
 
+LOADED = ("-p", "t2i")
+"""Options with which pytest loads the plugin, also where its settings say ``-p no:t2i``."""
+
 
 class Option(NamedTuple):
     """One option of a run, such as ``--t2i-steps`` of pytest and ``--steps`` of ``t2i``."""

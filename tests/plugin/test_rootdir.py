@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_t2i.option_names import OPTIONS
 from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 
 INI = "[pytest]\nt2i_images = 7\n"
@@ -32,22 +33,55 @@ def test_a_store_elsewhere_leaves_rootdir_where_the_tests_are(project, elsewhere
     assert not (elsewhere / ".pytest_cache").exists()
 
 
-def test_the_settings_of_the_project_are_not_lost_silently(project, elsewhere):
-    (project.path / "pytest.ini").write_text(INI)
-    result = run(project, "--t2i-store", str(elsewhere), "-k", "nurse")
-    assert result.ret == 4
-    told = " ".join(result.stderr.str().split())
-    assert f"takes {elsewhere}, the value of --t2i-store, for a path of tests" in told
-    assert f"reads no settings instead of {project.path / 'pytest.ini'}" in told
-    assert f"Write it with an equals sign: --t2i-store={elsewhere}" in told
-    assert project.made() == []
+@pytest.fixture
+def settings(project):
+    """A project's settings, of which pytest reads some before it knows our options."""
+    (project.path / "pytest.ini").write_text(f"{INI}addopts = -q -k nurse\npythonpath = lib\n")
+    project.write({"lib/of_lib.py": "", "test_of_lib.py": "import of_lib\n"})
+    return project
+
+
+def test_the_settings_of_the_project_are_read_once_the_store_is_there(settings, elsewhere):
+    assert run(settings, "--t2i-store", str(elsewhere)).ret == INCONCLUSIVE_STATUS
+    assert settings.record()["settings"]["images"] == 7
+    assert len(settings.made()) == 7
 
 
 def test_settings_beside_the_store_are_not_taken(project, elsewhere):
-    (elsewhere.parent / "pytest.ini").write_text(INI)
-    result = run(project, "--t2i-store", str(elsewhere), "-k", "nurse")
-    assert result.ret == 4
-    assert f"reads {elsewhere.parent / 'pytest.ini'} instead of none" in result.stderr.str()
+    (elsewhere.parent / "pytest.ini").write_text(f"{INI}addopts = -k nobody\n")
+    result = run(project, "--t2i-store", str(elsewhere), "-k", "test_prompt and nurse")
+    assert result.ret == 0
+    assert len(project.made()) == 20
+
+
+def parsed(pytester, *arguments):
+    """What decides a run: rootdir, settings and the arguments of tests."""
+    config = pytester.parseconfig(*arguments)
+    named = config.known_args_namespace.confcutdir
+    keys = ("addopts", "t2i_images", "pythonpath")
+    read = [config.getini(key) for key in keys]
+    return config.rootpath, config.inipath, read, config.option.keyword, named, config.args
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_a_value_that_is_a_path_changes_nothing_for_any_option(
+    pytester, settings, elsewhere, option
+):
+    if option.is_switch:
+        assert parsed(pytester, option.flag) == parsed(pytester)
+        return
+    # Beside the path lie settings of another project.
+    (elsewhere.parent / "pytest.ini").write_text("[pytest]\naddopts = -x\n")
+    expected = parsed(pytester, f"{option.flag}=nowhere")
+    assert expected[:2] == (settings.path, settings.path / "pytest.ini")
+    assert expected[3] == "nurse"
+    for arguments in ((option.flag, str(elsewhere)), (f"{option.flag}={elsewhere}",)):
+        assert parsed(pytester, *arguments) == expected
+    (settings.path / "pytest.ini").write_text(
+        f"{INI}addopts = -q -k nurse {option.flag} {elsewhere}\npythonpath = lib\n"
+    )
+    rootdir, ini, _, *others = parsed(pytester)
+    assert (rootdir, ini, *others) == (*expected[:2], *expected[3:])
 
 
 @pytest.mark.parametrize("way", ["equals", "tests named", "within"])
@@ -63,14 +97,6 @@ def test_what_does_no_harm_goes_on(project, elsewhere, way):
     assert run(project, *arguments, "-k", "test_prompt and nurse").ret == INCONCLUSIVE_STATUS
     assert project.record()["settings"]["images"] == 7
     assert len(project.made()) == 7
-
-
-@pytest.mark.parametrize("option", ["--t2i-labels", "--t2i-model"])
-def test_it_holds_for_every_option_that_takes_a_path(project, elsewhere, option):
-    (project.path / "pytest.ini").write_text(INI)
-    result = run(project, option, str(elsewhere))
-    assert result.ret == 4
-    assert f"{option}={elsewhere}" in result.stderr.str()
 
 
 def test_a_rootdir_that_is_named_stays(project, elsewhere):

@@ -117,7 +117,8 @@ def test_settings_and_parts_of_the_current_folder_hold(tmp_path):
         "def pytest_t2i_detectors():\n    return {'colour': detector}\n"
     )
     (tmp_path / "pyproject.toml").write_text(
-        '[tool.pytest.ini_options]\nt2i_images = "3"\nt2i_detector = "colour"\n'
+        '[tool.pytest.ini_options]\naddopts = "-p no:t2i"\nt2i_images = "3"\n'
+        't2i_detector = "colour"\n'
     )
     told = t2i(tmp_path, "run", "parity", "--model", "painter", "-k", "office")
     assert "images: 3 made" in told.stdout, told.stdout + told.stderr

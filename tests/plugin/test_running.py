@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -127,6 +128,19 @@ def test_last_failed_and_stop_at_first(project, biased):
     assert result.parseoutcomes()["failed"] == 1
     again = project.run("--lf", model="biased")
     assert again.parseoutcomes()["failed"] >= 1
+
+
+@pytest.mark.parametrize(
+    "how", ["-x", "--maxfail=1", "--sw", pytest.param("--sw -n 2", marks=pytest.mark.slow)]
+)
+def test_a_run_that_stops_after_a_failure_as_asked_has_failed(project, how):
+    given = ("--t2i-model", "biased", "--t2i-detector", "colour", "-k", "test_prompt")
+    result = project.run_plainly(*how.split(), *given)
+    assert result.ret == 1
+    record = project.record()
+    assert (record["outcome"], record["is_interrupted"]) == ("FAIL", False)
+    (note,) = (note for note in record["work"]["notes"] if "as asked" in note)
+    assert re.fullmatch(r"stopped after a failure, as asked: [1-6] of \d tests ran", note)
 
 
 LOAD, LOAD_FILE = "load", pytest.param("loadfile", marks=pytest.mark.slow)

@@ -12,7 +12,6 @@ from typing import Any
 from mistakes import Mistake, as_texts, as_toml, wrong_documents, wrong_texts
 from PIL import Image
 from pytest_t2i_hunt.questions.candidates import attributes_of
-from pytest_t2i_labelling.label_studio.read import read_export
 
 from pytest_t2i.adapters.catalogue import read_catalogues
 from pytest_t2i.adapters.finders.tags import Vocabulary
@@ -22,7 +21,8 @@ from pytest_t2i.adapters.models.model_index import read_index
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.audits.parity.record import ModelScoreRecord, ParityPart
 from pytest_t2i.data import Detection, Interval, Outcome, Undetected
-from pytest_t2i.labels import prompts_of, read_labels
+from pytest_t2i.labels import prompts_of, read_labels, vocabulary_of
+from pytest_t2i.labels.labels_csv import read_label_file
 from pytest_t2i.prompts import read_axes, read_captions, read_reference, read_stereotypes
 from pytest_t2i.prompts.internet_users import read_footprints
 from pytest_t2i.protocols import LoadOptions
@@ -208,6 +208,10 @@ def _json(plain: Any) -> str:
     return json.dumps(plain, indent=1)
 
 
+def _export(path: Path) -> Any:
+    return read_label_file(path, vocabulary_of(path.parent))
+
+
 def _of_folder(read: Callable[[Path], Any]) -> Callable[[Path], Any]:
     return lambda path: read(path.parent)
 
@@ -233,7 +237,7 @@ DOCUMENTS = (
     Document("models", "run.json", _run(), lambda path: read_compared_models([path, path]), FREE),
     Document("labels", "labels.csv", LABELS, _of_folder(read_labels)),
     Document("prompts of labels", "manifest.csv", "file,prompt\na.png,x\n", _of_folder(prompts_of)),
-    Document("Label Studio", "export.json", _json(LABEL_STUDIO), read_export, NOT_OURS),
+    Document("Label Studio", "export.json", _json(LABEL_STUDIO), _export, NOT_OURS),
     Document("manifest", "manifest.json", _json(MANIFEST), _of_folder(read_manifest), ("seed",)),
     Document(
         "manifest as a table", "manifest.csv", "file,prompt,seed\na.png,a nurse,0\nb.png,b,\n",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import subprocess
 import sys
 from typing import Literal
@@ -13,7 +14,16 @@ import pytest
 
 from pytest_t2i import files
 from pytest_t2i.errors import FileFormatError, StoreError, T2IError
-from pytest_t2i.files import convert, parse_json, read_csv, read_json, read_text, read_toml
+from pytest_t2i.files import (
+    convert,
+    parse_json,
+    read_csv,
+    read_encoded,
+    read_json,
+    read_table,
+    read_text,
+    read_toml,
+)
 
 
 class Record(msgspec.Struct, forbid_unknown_fields=True):
@@ -317,3 +327,38 @@ for n in range(200):
 
 def test_threads_that_convert_to_a_new_type_at_once_do_not_end_the_process():
     assert subprocess.run([sys.executable, "-c", RACE], check=False).returncode == 0
+
+
+READERS = {
+    "read_csv": lambda path: list(read_csv(path, ("file",))),
+    "read_table": lambda path: read_table(path, ("file",)),
+    "read_toml": read_toml,
+    "read_json": lambda path: read_json(path, "ours", kind="baseline"),
+    "read_encoded": read_encoded,
+}
+
+
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (b"PK\x03\x04" + bytes(26) + b"xl/workbook.xml", "an Excel workbook (.xlsx)"),
+        (b"PK\x03\x04" + bytes(26) + b"mimetypeapplication/vnd.oasis.opendocument", "OpenDocument"),
+        (b"PAR1\x15\x04\xae", "a Parquet file. Save it as CSV."),
+        (b"version https://git-lfs.github.com/spec/v1\n", "`git lfs pull` fetches the file"),
+        (b"\x89PNG\r\n\x1a\n\xff", "PNG"),
+    ],
+)
+def test_another_kind_of_file_is_named(tmp_path, reader, content, name):
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(FileFormatError, match=rf"of text, got .*{re.escape(name)}"):
+        reader(tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("<?xml version='1.0'?>\n<image/>", "XML"), ('{"error": 1}', "JSON")]
+)
+def test_a_text_that_is_no_table_is_named(tmp_path, text, name):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(FileFormatError, match=f"expected a table, got {name}"):
+        list(read_csv(tmp_path / "a.csv", ("file",)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from PIL import Image
@@ -11,6 +12,8 @@ from pytest_t2i.cli.main import main
 from pytest_t2i.labels import Label
 
 from pytest_t2i_labelling.label_studio.read import read_export
+
+GENDER = labels.named("gender")
 
 
 def task(image, *answers, **data):
@@ -32,7 +35,7 @@ def test_label_studio_export(tmp_path):
     ]
     tasks[0]["annotations"].append({"was_cancelled": True, "result": []})
     export.write_text(json.dumps(tasks))
-    assert read_export(export) == [
+    assert read_export(export, GENDER) == [
         Label("a b.png", "male", "1"),
         Label("a b.png", "low_quality", "bo@x"),
         Label("c.png", "others", "1", "", "a person", "sdxl"),
@@ -53,7 +56,7 @@ def test_label_studio_export(tmp_path):
         (json.dumps([task("a.png", (1, "boy"))]), "label must be one of"),
         (
             json.dumps([{"data": {"image": "a"}, "annotations": [{"result": []}]}]),
-            "an annotation has no choice",
+            "none of its annotations (1) has a choice",
         ),
     ],
 )
@@ -61,7 +64,7 @@ def test_malformed_label_studio_exports(tmp_path, content, says):
     export = tmp_path / "export.json"
     export.write_text(content)
     with pytest.raises(FileFormatError) as error:
-        read_export(export)
+        read_export(export, GENDER)
     assert says in str(error.value)
 
 
@@ -71,10 +74,10 @@ def test_an_export_names_files_below_its_folder(tmp_path, name):
     for image in (f"/data/local-files/?d={name}", name):
         export.write_text(json.dumps([task(image, (1, "male"))]))
         if image.startswith("/etc"):  # an address of the server, whose file lies in the folder
-            assert read_export(export)[0].file == "etc/hostname"
+            assert read_export(export, GENDER)[0].file == "etc/hostname"
             continue
         with pytest.raises(FileFormatError, match=r"\[0\] task 7: file must be a path below"):
-            read_export(export)
+            read_export(export, GENDER)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +104,7 @@ def test_wrong_types_in_an_export_are_named_by_key(tmp_path, change, says):
     export = tmp_path / "export.json"
     export.write_text(json.dumps([task("a.png", (1, "male")) | change]))
     with pytest.raises(FileFormatError) as error:
-        read_export(export)
+        read_export(export, GENDER)
     assert says in str(error.value)
 
 
@@ -113,7 +116,7 @@ def test_two_choices_are_no_label(tmp_path, split):
     file = tmp_path / "export.json"
     file.write_text(json.dumps([task]))
     with pytest.raises(FileFormatError, match="expected one choice in an annotation, got 'male'"):
-        read_export(file)
+        read_export(file, GENDER)
 
 
 def test_a_detector_is_evaluated_by_an_export(tmp_path, monkeypatch, capsys):
@@ -127,3 +130,67 @@ def test_a_detector_is_evaluated_by_an_export(tmp_path, monkeypatch, capsys):
     told = " ".join(capsys.readouterr().out.split())
     assert "ada and bo give the same label to 1 of 1 images" in told
     assert f"--t2i-labels {export} --t2i-detector" in told
+
+
+def two_questions(names=("who", "tone"), tones=("light", "dark")):
+    """Two tasks; each annotation answers both questions."""
+    return [
+        {
+            "id": place,
+            "data": {"image": f"{place}.png"},
+            "annotations": [
+                {
+                    "completed_by": 1,
+                    "result": [
+                        {"from_name": name, "value": {"choices": [choice]}}
+                        for name, choice in zip(names, ("female", tone), strict=True)
+                    ],
+                }
+            ],
+        }
+        for place, tone in enumerate(tones)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "read", "left_out"),
+    [
+        (GENDER, ["female", "female"], "'tone' (dark, light) is another attribute"),
+        (labels.named("light,dark"), ["light", "dark"], "'who' (female) is another attribute"),
+    ],
+)
+def test_two_questions_are_two_attributes(tmp_path, vocabulary, read, left_out):
+    export = tmp_path / "export.json"
+    export.write_text(json.dumps(two_questions()))
+    found = read_export(export, vocabulary)
+    assert [label.label for label in found] == read
+    assert left_out in found.notes[0]
+
+
+def test_of_two_questions_with_the_same_labels_the_name_decides(tmp_path):
+    export = tmp_path / "export.json"
+    export.write_text(json.dumps(two_questions(("seems", "is"), ("male", "female"))))
+    with pytest.raises(FileFormatError, match=r"got 'seems' \(female\); 'is' \(female, male\)"):
+        read_export(export, GENDER)
+    named = replace(GENDER, name="is")
+    assert [label.label for label in read_export(export, named)] == ["male", "female"]
+
+
+def test_two_questions_of_which_neither_fits_are_refused(tmp_path):
+    export = tmp_path / "export.json"
+    export.write_text(json.dumps(two_questions()))
+    with pytest.raises(FileFormatError, match=r"labels of the folder \(child, adult, .+ got 'who'"):
+        read_export(export, labels.named("child,adult"))
+
+
+def test_empty_annotations_are_left_out_and_counted(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    tasks = [task("a.png", (1, "male"), (2, "male")) for _ in range(2)]
+    tasks[1]["annotations"][1]["result"] = []
+    tasks[1]["annotations"][0]["result"].append({"type": "rating", "value": {"rating": 4}})
+    (tmp_path / "export.json").write_text(json.dumps(tasks))
+    told = "export.json: annotations without a choice were left out, 1 of 4: [1] task 7"
+    assert main(["label", "import", "export.json", "."]) == 0
+    assert told in " ".join(capsys.readouterr().out.split())
+    assert labels.load_labelled_set(tmp_path / "export.json").notes[0].endswith(told)

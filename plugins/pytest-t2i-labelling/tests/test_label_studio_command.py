@@ -70,6 +70,18 @@ def export(run, tmp_path, *more):
     return main(["label", "studio", str(file), "--output", str(tmp_path / "out"), *more])
 
 
+@pytest.mark.parametrize("option", ["--predictions", "--store=elsewhere"])
+def test_options_of_a_run_are_refused_for_a_folder(folder, capsys, option):
+    assert main(["label", "studio", str(folder), option]) == 2
+    name = option.partition("=")[0]
+    assert f"{name} needs a run: expected a run.json, got a folder" in capsys.readouterr().err
+
+
+def test_labels_of_people_are_refused_for_a_run(folder, tmp_path, capsys):
+    assert export(run_of(folder, {"a b.png": "male"}), tmp_path, "--annotations") == 2
+    assert "--annotations needs a folder of labelled pictures" in capsys.readouterr().err
+
+
 def test_a_run_has_what_its_detectors_said_as_predictions(folder, tmp_path):
     run = run_of(folder, {"a b.png": "male", "c&d.png": "female"})
     assert export(run, tmp_path, "--predictions") == 0

@@ -40,6 +40,8 @@ def run(source: Path, *, level: float, everything: bool) -> int:
         raise ConfigurationError(
             f"{source} holds no label. Make some with: t2i label page {source} --annotator NAME"
         )
+    for note in labels.notes:
+        say(note)
     for line in _agreement_lines(agreement(labels, level=level), everything=everything):
         say(line)
     return 0

@@ -467,6 +467,7 @@ def _check_lines(trial: Trial, labels: Path | None) -> Iterator[str]:
         f"{trial.detector} on {len(trial.labelled)} labelled images, {clear} of them clear; "
         f"intervals of {100 * trial.level:g} %"
     )
+    yield from trial.labelled.notes
     if trial.unsettled:
         yield trial.unsettled
     width = max(len(label) for label in trial.labels)

@@ -303,6 +303,8 @@ def _write_settings(folder: Path, lines: str) -> bool:
         write_whole(folder / PYPROJECT, lines.encode())
         say(f"written: {folder / PYPROJECT}")
         return True
+    if "no:t2i" in read_text(there):
+        say(f"{there} switches this plugin off (-p no:t2i): take that out, or use pytest -p t2i")
     say(f"left alone: {there}. Add these lines (in an ini file without quotes):")
     print(f"\n{lines}")  # noqa: T201 - lines to copy, which are not wrapped
     return False

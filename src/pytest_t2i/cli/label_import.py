@@ -11,8 +11,7 @@ from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.files import inside
 from pytest_t2i.labels import FILE_NAME, Label, read_labels, vocabulary_of, write_labels
 from pytest_t2i.labels.consensus import open_disagreements
-from pytest_t2i.labels.label import reader_of
-from pytest_t2i.labels.labels_csv import image_files, read_label_table
+from pytest_t2i.labels.labels_csv import image_files, read_label_file
 from pytest_t2i.reporting.formatting import several
 
 
@@ -36,11 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(table: Path, folder: Path) -> int:
     """Add the labels to FOLDER/labels.csv; return 0."""
     old_labels = read_labels(folder)
-    vocabulary = vocabulary_of(folder)
-    reader = reader_of(table)
-    new_labels = reader(table) if reader else list(read_label_table(table, vocabulary).values())
+    new_labels = read_label_file(table, vocabulary_of(folder))
     if not new_labels:
         raise ConfigurationError(f"{table} holds no label")
+    for note in new_labels.notes:
+        say(note)
     _check_pictures(folder, table, new_labels)
     write_labels(folder, _together(old_labels, new_labels))
     people = dict.fromkeys(new_label.annotator for new_label in new_labels)

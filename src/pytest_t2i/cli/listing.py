@@ -22,10 +22,11 @@ from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.cli.support.arguments import add_run_options, run_settings
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import printed_cell
+from pytest_t2i.option_names import LOADED
 from pytest_t2i.settings import Settings
 
 COLLECT = (
-    *("-m", "pytest", "-p", "pytest_t2i.plugin.collect_prompts", "--collect-only", "-q"),
+    *("-m", "pytest", *LOADED, "-p", "pytest_t2i.plugin.collect_prompts", "--collect-only", "-q"),
     *("-p", "no:cacheprovider"),
 )
 NOTHING = 5

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.files import read_toml
-from pytest_t2i.option_names import GROUPS, OPTIONS, TYPED
+from pytest_t2i.option_names import GROUPS, LOADED, OPTIONS, TYPED
 
 if TYPE_CHECKING:
     from pytest_t2i.data import Money
@@ -131,7 +131,15 @@ def _pytest(arguments: Sequence[str], command: str) -> int:
     """Run pytest on suites that lie elsewhere as if they lay in the current folder."""
     # Pytest reads conftest.py beside and above tests, and these lie elsewhere.
     conftest = ["-p", "conftest"] if Path("conftest.py").is_file() else []
-    words = [sys.executable, "-m", "pytest", *_as_if_here(arguments), *conftest, *arguments]
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        *LOADED,
+        *_as_if_here(arguments),
+        *conftest,
+        *arguments,
+    ]
     environment = {**os.environ, TYPED: command}
     if os.name == "nt":
         return subprocess.call(words, env=environment)  # noqa: S603 - the Python that runs this

@@ -29,8 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("show", "verify", "repair", "prune"),
         help="show: count images and detections; verify: check every row and file, and remove "
         "damaged ones, so that the next run makes them again; repair: make a new index of the rows "
-        "that can be read and of all pictures, also of those copied from another store; prune: "
-        "remove the images that none of the last runs needed (--keep-runs)",
+        "that can be read and of all pictures, also of those copied from another store (a copy of "
+        "its images/ alone loses the traces: copy arrays/, too, which brings final latents); "
+        "prune: remove the images that none of the last runs needed (--keep-runs)",
     )
     parser.add_argument(
         "folder",
@@ -74,6 +75,7 @@ def _show(folder: Path, _tick: Tick) -> tuple[bool, list[str]]:
     lines += [
         f"images of {model.name}: {model.images} of {several(model.prompts, 'prompt')}"
         + (f", and {model.refused} refused" if model.refused else "")
+        + (f", and {model.unreadable} unreadable" if model.unreadable else "")
         for model in summary.models
     ]
     lines += [
@@ -94,9 +96,10 @@ def _verify(folder: Path, tick: Tick) -> tuple[bool, list[str]]:
 def _repair(folder: Path, tick: Tick) -> tuple[bool, list[str]]:
     findings = repair(folder, tick)
     adopted = f" ({findings.adopted} of them adopted)" if findings.adopted else ""
+    unreadable = f"{findings.unreadable} unreadable, " if findings.unreadable else ""
     counts = (
         f"a new index has {several(findings.images, 'image')}{adopted}, "
-        f"{findings.refused} refused, {several(findings.observed, 'detection')} and "
+        f"{findings.refused} refused, {unreadable}{several(findings.observed, 'detection')} and "
         f"{several(findings.arrays, 'array')}"
     )
     return findings.is_whole, _lines(folder, findings, counts)

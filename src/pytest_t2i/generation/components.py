@@ -11,8 +11,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from filelock import FileLock
-
 from pytest_t2i.adapters.catalogue import Catalogue, ModelEntry, read_catalogues
 from pytest_t2i.adapters.detectors.judging import Judge, JudgeRun
 from pytest_t2i.adapters.detectors.rubrics import JUDGE, each_attribute
@@ -35,7 +33,7 @@ from pytest_t2i.adapters.support.paid_requests import CountedPart
 from pytest_t2i.adapters.support.spending import FaultCounts, Spending
 from pytest_t2i.data import GenerationSettings, Money, Request, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed
-from pytest_t2i.files import user_path
+from pytest_t2i.files import FileLock, user_path
 from pytest_t2i.generation.check_weights import check_weights
 from pytest_t2i.generation.detect_elsewhere import looking_factory
 from pytest_t2i.generation.executors import InProcess

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -469,11 +470,13 @@ class Runner:
         self.work.made += len(new)
         if self.bill is not None:
             self.bill.made(len(new))
-        self.work.refused += sum(g.image is None for _, g in plain)
         self.progress.advance(len(new))
         # Detectors run while the pictures are in memory; no file is read back.
         stored = self.store.images(list(pictures))
         unseen = {key: image.undetected for key, image in stored.items() if image.undetected}
+        reasons = Counter(unseen.values())
+        self.work.refused += reasons[Undetected.REFUSED]
+        self.work.unreadable += reasons[Undetected.UNREADABLE]
         needs: dict[str, ImageNeeds] = {plan.keys[r]: plan.needs[r] for r, _ in plain}
         if self._looks_elsewhere:
             self._take_detections(needs, {plan.keys[r]: generated for r, generated in plain})

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 import msgspec
-from filelock import FileLock
 
 from pytest_t2i.adapters.catalogue import CROP, PARTS
 from pytest_t2i.adapters.models.endpoint_model import EndpointModel
@@ -20,7 +19,7 @@ from pytest_t2i.adapters.support.answers import PassingFaultError
 from pytest_t2i.adapters.support.code import version_of_package
 from pytest_t2i.data import FactKind, digest
 from pytest_t2i.errors import ConfigurationError, T2IError, blamed, shown
-from pytest_t2i.files import stamps
+from pytest_t2i.files import FileLock, stamps
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
 

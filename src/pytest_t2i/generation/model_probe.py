@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import msgspec
-from filelock import FileLock
 
 from pytest_t2i.data import Count, FactKind, Generated, GenerationSettings, Request
 from pytest_t2i.errors import T2IError
+from pytest_t2i.files import FileLock
 from pytest_t2i.generation.check_pictures import as_generated
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.seeds import OTHER_SEED, PROMPT, SEED, difference

@@ -19,6 +19,9 @@ class Work:
     made: Count = 0
     detected: Count = 0
     refused: Count = 0
+    """Number of images that the model refused."""
+    unreadable: Count = 0
+    """Number of images without a picture that can be read."""
     seconds: Amount = 0.0
     seconds_per_image: Amount = 0.0
     """Seconds per image, without the first batch where there are more, as that one includes
@@ -81,6 +84,7 @@ class Work:
         self.is_ready_made = self.is_ready_made or other.is_ready_made
         self.detected += other.detected
         self.refused += other.refused
+        self.unreadable += other.unreadable
         self.probed += other.probed
         self.judged += other.judged
         self.judge_price = self.judge_price or other.judge_price

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import msgspec
-from filelock import FileLock
 
 from pytest_t2i.data import Count, FactKind, Generated, GenerationSettings, Request
 from pytest_t2i.errors import BudgetSpentError, ConfigurationError, GenerationError
+from pytest_t2i.files import FileLock
 from pytest_t2i.generation.bill import Bill
 from pytest_t2i.generation.check_pictures import as_generated
 from pytest_t2i.generation.components import Components

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from pytest_t2i.labels.consensus import agreed, disagreements, open_disagreements
-from pytest_t2i.labels.label import ADJUDICATED, CLEAR, LOW_QUALITY, OTHERS, UNSETTLED, Label
+from pytest_t2i.labels.label import (
+    ADJUDICATED,
+    CLEAR,
+    LOW_QUALITY,
+    OTHERS,
+    UNSETTLED,
+    Label,
+    Labels,
+)
 from pytest_t2i.labels.labels_csv import (
     FILE_NAME,
     choose_vocabulary,
@@ -38,6 +46,7 @@ __all__ = [
     "Label",
     "LabelledImage",
     "LabelledSet",
+    "Labels",
     "Vocabulary",
     "agreed",
     "choose_vocabulary",

@@ -54,6 +54,7 @@ class People:
         self.fingerprint = digest(["people", labelled.fingerprint, self.labels])
         self.provenance = {
             "labels": str(labelled.folder), "annotators": str(len(labelled.annotators)),
+            **({"notes": "; ".join(labelled.notes)} if labelled.notes else {}),
         }  # fmt: skip
         self._said = {_pixels_in(labelled, image.file): image.label for image in labelled}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -54,9 +54,21 @@ class Label:
             )
 
 
-Reader = Callable[[Path], list[Label]]
-"""A function from the path of a label file to its labels; names of images are relative to the
-folder of the file."""
+class Labels(list[Label]):
+    """The labels of a file, with what the user should know of the file.
+
+    >>> Labels([], ["1 annotation is empty"]).notes
+    ('1 annotation is empty',)
+    """
+
+    def __init__(self, labels: Iterable[Label] = (), notes: Iterable[str] = ()) -> None:
+        super().__init__(labels)
+        self.notes = tuple(notes)
+
+
+Reader = Callable[..., Labels]
+"""A function from the path of a label file and the Vocabulary that it may use to its labels; names
+of images are relative to the folder of the file."""
 
 
 def reader_of(file: Path) -> Reader | None:

@@ -10,13 +10,15 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 import msgspec
-from filelock import FileLock
 
 from pytest_t2i.adapters.models.manifest import listed_in
 from pytest_t2i.errors import ConfigurationError, FileFormatError, StoreError
 from pytest_t2i.files import (
+    TABLE,
     CsvRow,
+    FileLock,
     check_length,
+    content_of,
     exact_cell,
     explain,
     literal,
@@ -26,7 +28,7 @@ from pytest_t2i.files import (
     read_text,
     write_whole,
 )
-from pytest_t2i.labels.label import Label, reader_of
+from pytest_t2i.labels.label import Label, Labels, reader_of
 from pytest_t2i.labels.vocabulary import Vocabulary, keep_vocabulary, vocabulary_of
 
 LOG_NAME = ".labels.log"
@@ -120,7 +122,7 @@ EXPECTED = (
 )
 
 
-def read_labels(source: str | Path) -> list[Label]:
+def read_labels(source: str | Path) -> Labels:
     """Return every label of a folder, or of a label file of another program.
 
     A folder keeps its labels in labels.csv and in the log beside it; without either the list is
@@ -131,8 +133,8 @@ def read_labels(source: str | Path) -> list[Label]:
         FileFormatError: a column is absent or a row cannot be used (file, line, value).
     """
     folder = Path(source)
-    if not folder.is_dir() and (reader := reader_of(folder)):
-        return reader(folder)
+    if not folder.is_dir() and reader_of(folder):
+        return read_label_file(folder, vocabulary_of(folder.parent))
     _check_folder(folder)
     vocabulary = vocabulary_of(folder)
     # The log is read first: a label that another process moves into the table meanwhile is then
@@ -140,17 +142,24 @@ def read_labels(source: str | Path) -> list[Label]:
     words = list(_read_log(folder))
     path = folder / FILE_NAME
     # A dangling link raises an error below.
-    labels = read_label_table(path, vocabulary) if os.path.lexists(path) else {}
+    labels = _read_label_table(path, vocabulary) if os.path.lexists(path) else {}
     for word in words:
         label = _of_log(folder, word, vocabulary)
         if label is None:
             labels.pop((word.file, word.annotator), None)
         else:
             labels[_key(label)] = label
-    return list(labels.values())
+    return Labels(labels.values())
 
 
-def read_label_table(path: Path, vocabulary: Vocabulary) -> dict[tuple[str, str], Label]:
+def read_label_file(path: Path, vocabulary: Vocabulary) -> Labels:
+    """Return the labels of a file of another program, else of a table like labels.csv."""
+    if reader := reader_of(path):
+        return reader(path, vocabulary)
+    return Labels(_read_label_table(path, vocabulary).values())
+
+
+def _read_label_table(path: Path, vocabulary: Vocabulary) -> dict[tuple[str, str], Label]:
     """Return the labels of a table with the columns of labels.csv, by file and annotator."""
     labels: dict[tuple[str, str], Label] = {}
     for row in read_csv(path, NEEDED, remedy=EXPECTED):
@@ -219,7 +228,7 @@ def _check_read_back(
 ) -> None:
     """Raise StoreError where a new table does not hold these labels."""
     try:
-        is_equal, because = read_label_table(draft, vocabulary) == expected, ""
+        is_equal, because = _read_label_table(draft, vocabulary) == expected, ""
     except FileFormatError as error:
         is_equal, because = False, f" ({error})"
     if not is_equal:
@@ -344,6 +353,10 @@ def _lock(folder: Path) -> FileLock:
 
 
 def _check_folder(folder: Path) -> None:
-    if not folder.is_dir():
+    if folder.is_dir():
+        return
+    if (given := content_of(folder)).kind == TABLE:
+        kind = f"is {given.name}: save it as {FILE_NAME} in the folder of the images"
+    else:
         kind = "is a file, not a folder" if folder.exists() else "does not exist"
-        raise ConfigurationError(f"folder of labelled images {folder} {kind}. {EXPECTED}")
+    raise ConfigurationError(f"folder of labelled images {folder} {kind}. {EXPECTED}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_t2i.adapters.support.picture_files import picture_in, without_origin
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, FileFormatError, some
-from pytest_t2i.files import checksum, inside, of_cell, outside, read_csv, stamp
+from pytest_t2i.files import TABLE, checksum, content_of, inside, of_cell, outside, read_csv, stamp
 from pytest_t2i.labels.consensus import agreed, by_file
 from pytest_t2i.labels.label import ADJUDICATED, UNSETTLED, Label
 from pytest_t2i.labels.labels_csv import EXPECTED, FILE_NAME, read_labels
@@ -46,6 +46,8 @@ class LabelledSet:
     """Labels of all annotators."""
     vocabulary: Vocabulary
     """Allowed labels."""
+    notes: tuple[str, ...] = ()
+    """What the user should know of the file of labels."""
 
     def __iter__(self) -> Iterator[LabelledImage]:
         return iter(self.images)
@@ -101,13 +103,15 @@ def load_labelled_set(source: str | Path) -> LabelledSet:
     labels = read_labels(source)
     folder, path = (source, source / FILE_NAME) if source.is_dir() else (source.parent, source)
     if not labels:
+        tables = [file.name for file in folder.glob("labels.*") if content_of(file).kind == TABLE]
+        there = f" There is {some(tables)}: save it as {FILE_NAME}." if tables else ""
         raise ConfigurationError(
-            f"{source} holds no label. {EXPECTED} "
+            f"{source} holds no label.{there} {EXPECTED} "
             f"t2i label page {folder} --annotator NAME makes one."
         )
     vocabulary = vocabulary_of(folder)
     images = _images(folder, path, labels, vocabulary)
-    return LabelledSet(folder, tuple(images), tuple(labels), vocabulary)
+    return LabelledSet(folder, tuple(images), tuple(labels), vocabulary, labels.notes)
 
 
 def labelled_set_of(

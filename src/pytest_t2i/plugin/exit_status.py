@@ -31,11 +31,17 @@ def set_status_of_tests(session: pytest.Session, *, is_misused: bool, have_stopp
     """Set the status as an error of use, or workers that stopped, change it before the report."""
     if is_misused:
         session.exitstatus = pytest.ExitCode.USAGE_ERROR
-    if session.shouldfail and session.exitstatus == pytest.ExitCode.INTERRUPTED:
-        # Under xdist -x and --maxfail interrupt the run; alone they end it as failed.
+    if stopped_at_failure(session) and session.exitstatus == pytest.ExitCode.INTERRUPTED:
+        # --stepwise interrupts a run, and so do -x and --maxfail under xdist, which fail it alone.
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if have_stopped and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.INTERRUPTED
+
+
+def stopped_at_failure(session: pytest.Session) -> bool:
+    """Whether a test failed and the run stopped, as -x, --maxfail or --stepwise asked."""
+    is_stepwise = session.config.getoption("stepwise", default=False)
+    return bool(session.shouldfail or (is_stepwise and session.shouldstop))
 
 
 def exit_status_of(record: RunRecord) -> int:

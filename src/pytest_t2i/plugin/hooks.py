@@ -41,7 +41,7 @@ def pytest_load_initial_conftests(
     """
     options.add_ini_keys(parser, args)
     if any(arg.startswith("--t2i") for arg in args):
-        options.keep_rootdir(early_config, args)
+        options.keep_rootdir(early_config, parser, args)
     options.search_project(early_config, args)
     result = yield
     options.check_spelling(parser, args)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import copy
 import itertools
 import os
 from collections.abc import Sequence
 from os.path import isfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -226,28 +227,37 @@ def _beside_ini(config: pytest.Config, option: Option, value: Any) -> Any:
 FLAGS = tuple(option.flag for option in OPTIONS if not option.is_switch)
 
 
-class Setup(NamedTuple):
-    """The root folder and settings file of pytest."""
+def keep_rootdir(config: Any, parser: Any, args: list[str]) -> None:
+    """Read the settings again if the value of one of our options has changed where they are.
 
-    rootdir: Path
-    ini: Path | None
-    """The settings file."""
-
-
-def keep_rootdir(config: pytest.Config, args: Sequence[str]) -> None:
-    """Restore the rootdir if the value of one of our options has changed it."""
-    pairs = _taken_for_tests(args)
-    right = _setup(config) if pairs else None
-    if right is None or right == (config.rootpath, config.inipath):
+    Pytest looks for its rootdir and its settings file before it knows our options, and takes their
+    values for paths of tests once these exist: the second run with a new store would be another.
+    """
+    setup = _setup(config) if _has_path(args) else None
+    if setup is None or setup[:2] == (config.rootpath, config.inipath):
         return
-    flag, value = pairs[0]
-    if right.ini != config.inipath:
-        raise pytest.UsageError(
-            f"pytest takes {value}, the value of {flag}, for a path of tests, and so reads "
-            f"{config.inipath or 'no settings'} instead of {right.ini or 'none'}. Write it with an "
-            f"equals sign: {flag}={value}"
-        )
-    _move(config, right.rootdir)
+    # Nothing public sets these once plugins are loaded: what follows is what Config.parse does.
+    has_same_settings = setup[1] == config.inipath
+    wrong = config.getini("addopts")
+    has_python_path = hasattr(config, "_unconfigure_python_path")  # before pytest 9 it is a hook
+    if has_python_path:
+        config._unconfigure_python_path()  # noqa: SLF001
+    settings = "_inicfg" if hasattr(config, "_inicfg") else "inicfg"
+    for name, value in zip(("_rootpath", "_inipath", settings), setup, strict=False):
+        setattr(config, name, value)
+    config._inicache.clear()  # noqa: SLF001
+    parser.extra_info |= {"rootdir": str(setup[0]), "inifile": str(setup[1])}
+    if has_python_path:
+        config._configure_python_path()  # noqa: SLF001
+    if not has_same_settings:
+        args[:] = [*config.getini("addopts"), *args[len(wrong) :]]
+        config._checkversion()  # noqa: SLF001
+        config.pluginmanager.consider_preparse(args, exclude_only=False)
+        config._validate_plugins()  # noqa: SLF001
+    known = parser.parse_known_args(args, namespace=copy.copy(config.option))
+    if known.confcutdir is None:
+        known.confcutdir = str(config.inipath.parent if config.inipath else config.rootpath)
+    config.known_args_namespace = known
 
 
 def check_spelling(parser: Any, args: Sequence[str]) -> None:
@@ -281,18 +291,20 @@ def hide_no_file(config: pytest.Config) -> None:
         config._inipath = None  # noqa: SLF001 - pytest has no switch for its line "configfile"
 
 
-def _taken_for_tests(args: Sequence[str]) -> list[tuple[str, str]]:
-    """Return our options whose value is a separate argument and an existing path."""
+def _has_path(args: Sequence[str]) -> bool:
+    """Whether one of our options has as a separate argument an existing path."""
     # os.path accepts texts that cannot be a path, too.
-    return [
-        (flag, value)
+    return any(
+        flag in FLAGS and os.path.exists(value)  # noqa: PTH110
         for flag, value in itertools.pairwise(args)
-        if flag in FLAGS and os.path.exists(value)  # noqa: PTH110
-    ]
+    )
 
 
-def _setup(config: pytest.Config) -> Setup | None:
-    """Return what pytest would choose now that it knows our options; None if unknown."""
+def _setup(config: pytest.Config) -> tuple[Any, ...] | None:
+    """Return rootdir, settings file and settings that pytest would choose; None if unknown.
+
+    Now it knows our options.
+    """
     import inspect
 
     from _pytest.config import findpaths
@@ -309,13 +321,6 @@ def _setup(config: pytest.Config) -> Setup | None:
     accepted = inspect.signature(findpaths.determine_setup).parameters
     if not {"inifile", "args", "rootdir_cmd_arg"} <= set(accepted) <= {*facts, "config"}:
         return None
-    rootdir, ini, *_ = findpaths.determine_setup(
+    return findpaths.determine_setup(
         **{name: value for name, value in facts.items() if name in accepted}
     )
-    return Setup(rootdir, ini)
-
-
-def _move(config: Any, rootdir: Path) -> None:
-    if config.known_args_namespace.confcutdir == str(config.rootpath):
-        config.known_args_namespace.confcutdir = str(rootdir)
-    config._rootpath = rootdir  # noqa: SLF001 - nothing public sets it once plugins are loaded

@@ -33,7 +33,7 @@ from pytest_t2i.plugin.checks import (
     status_of,
 )
 from pytest_t2i.plugin.collection import Selecting
-from pytest_t2i.plugin.exit_status import exit_status_of, set_status_of_tests
+from pytest_t2i.plugin.exit_status import exit_status_of, set_status_of_tests, stopped_at_failure
 from pytest_t2i.plugin.make_images import make_here
 from pytest_t2i.plugin.options import project_folder
 from pytest_t2i.plugin.xdist import Workers, make_shared
@@ -389,7 +389,11 @@ class Run:
             session, is_misused=self.error is not None, have_stopped=self.workers.have_stopped
         )
         run = self.session
-        lost = self.workers.are_used and not session.shouldfail and len(run.judged) < run.selected
+        as_asked = stopped_at_failure(session)
+        lost = self.workers.are_used and not as_asked and len(run.judged) < run.selected
+        if as_asked:
+            counts = f"{len(run.judged)} of {run.selected} tests ran"
+            run.work.notes.append(f"stopped after a failure, as asked: {counts}")
         stopped = session.exitstatus == pytest.ExitCode.INTERRUPTED
         run.is_interrupted = not self.is_made or stopped or lost
         with self.aside.signs("measuring and writing the report"):

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from pytest_t2i.adapters.support.paid_requests import is_orphan, work_for_parent
 from pytest_t2i.data import FactKind
+from pytest_t2i.files import FileLock
 from pytest_t2i.generation.executors import devices
 from pytest_t2i.generation.progress import Follower, Shared
 from pytest_t2i.generation.run_counts import Work

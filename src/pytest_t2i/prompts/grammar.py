@@ -26,6 +26,10 @@ PLAIN_AN = re.compile(
 )
 SPELLED_WITH_A = re.compile(r"[BCDGJKPQTVWYZ][A-Z]+|U[A-Z]")
 SPELLED_WITH_AN = re.compile(r"[AI][A-Z]")
+# A number begins with a vowel where it is spoken as eight, eighty, eleven or eighteen. What stands
+# before it is not spoken before it; years, as any four digits, are spoken in pairs.
+NUMBER = re.compile(r"[\"'(\[\u2018-\u201f$£€¥]*[0-9]")
+NUMBER_WITH_AN = re.compile(r"\D*(8|(11|18)([0-9]{3})*(?![0-9])|(11|18)[0-9]{2}(?![0-9]))")
 
 INDICATORS = {
     Variant.FEMININE: {"person": "woman", "people": "women", "adjective": "female"},
@@ -70,6 +74,8 @@ def with_article(word: str) -> str:
 
 
 def _article(word: str) -> str:
+    if NUMBER.match(word):
+        return "an" if NUMBER_WITH_AN.match(word) else "a"
     first = word.split(" ", 1)[0]
     plain = first.lower().partition("-")[0] if first[1:].islower() else ""
     if PLAIN_A.fullmatch(plain) or SPELLED_WITH_A.fullmatch(first):

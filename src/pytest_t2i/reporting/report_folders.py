@@ -17,11 +17,11 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import checksum, explain, file_name, write_whole
+from pytest_t2i.files import FileLock, checksum, explain, file_name, write_whole
 from pytest_t2i.reporting import COMPARISON, RUN, set_aside, write_all
 from pytest_t2i.runs.manifest import NAME as MANIFEST
 from pytest_t2i.runs.manifest import read_report_manifest, rendered_anew

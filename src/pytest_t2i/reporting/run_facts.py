@@ -155,6 +155,8 @@ def _of_model(record: RunRecord) -> list[tuple[str, str]]:
         (rest_label, str(_others(record))),
         ("Refused by the model", str(work.refused)),
     ]
+    if work.unreadable:
+        rows.append(("Unreadable", str(work.unreadable)))
     if words := distinct_words(record):
         rows.append(("Distinct pictures", words))
     if looks := looks_words(record):

@@ -365,8 +365,9 @@ def _work(record: RunRecord) -> str:
     work = record.done
     rate = f" ({clock_time(work.seconds)})"
     refused = f", {work.refused} refused" if work.refused else ""
+    unreadable = f", {work.unreadable} unreadable" if work.unreadable else ""
     stopped = [early_stopping_words(record)] if early_stopping_words(record) else []
     notes = "".join(f"; {note}" for note in [*stopped, *work.notes])
     costs = [tried(record), failed(record), paid(record)]
     cost = "".join(f"; {words}" for words in costs if words)
-    return f"images: {made_images(record, rate)}{refused}{cost}{notes}"
+    return f"images: {made_images(record, rate)}{refused}{unreadable}{cost}{notes}"

@@ -60,9 +60,9 @@ def _notes_on_labels(results: Results) -> list[str]:
     session, labelled = results.session, results.session.labelled
     if session.settings.labels is None or labelled is None:
         return []
-    notes = (
-        [words] if (words := unsettled_words(labelled, "people's labels decide nothing")) else []
-    )
+    notes = [*labelled.notes]
+    if words := unsettled_words(labelled, "people's labels decide nothing"):
+        notes.append(words)
     samples = [
         results.one_sample(prompt, test)
         for test in session.tests.values()

@@ -75,10 +75,9 @@ def _undetected_of(session: Session, prompts: Sequence[PromptRecord]) -> Reasons
     for prompt in prompts:
         for counts in list(prompt.counts.values())[:1]:
             reasons.update(counts.undetected)
-    if not prompts and session.work.refused:
-        # A run of triplets or stereotypes alone has no detections, only counts of refused images.
-        ready = session.has_ready_pictures
-        reasons[Undetected.UNREADABLE if ready else Undetected.REFUSED] = session.work.refused
+    if not prompts:  # a run of triplets or stereotypes alone has no detections, only these counts
+        reasons[Undetected.REFUSED] = session.work.refused
+        reasons[Undetected.UNREADABLE] = session.work.unreadable
     return reasons
 
 

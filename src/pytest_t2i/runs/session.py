@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from filelock import FileLock
-
 from pytest_t2i.adapters.detectors.rubrics import JUDGE
 from pytest_t2i.adapters.registry import brought_by_companion
 from pytest_t2i.audits.audit import Audit, Fixture
@@ -18,7 +16,7 @@ from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.files import user_path
+from pytest_t2i.files import FileLock, user_path
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan, RequestSettings
 from pytest_t2i.generation.ready_made import is_ready_made

@@ -142,6 +142,13 @@ def test_settings_that_are_there_stay_and_the_lines_are_printed(folder, capsys, 
     assert f"next: pytest fairness {options}\n" in told
 
 
+def test_settings_that_switch_the_plugin_off_are_named(folder, capsys):
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = -n 2 -p no:t2i\n")
+    assert init("--model", "openai:m") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "pytest.ini switches this plugin off (-p no:t2i): take that out, or" in told
+
+
 def test_the_job_is_the_gate(folder):
     yaml = pytest.importorskip("yaml")
     init("--model", "you/fine-tune")

@@ -68,6 +68,12 @@ def test_prompts_of_a_suite_are_listed_once(suite, capsys):
 
 
 @pytest.mark.slow
+def test_settings_that_switch_the_plugin_off_do_not_switch_the_command_off(suite, capsys):
+    (suite / "pytest.ini").write_text("[pytest]\naddopts = -p no:t2i\n")
+    assert listed(capsys, "test_words.py", "-k", "pilot") == [f"profession-pilot: {PILOT}"]
+
+
+@pytest.mark.slow
 def test_the_manifest_is_what_the_folder_of_images_reads(suite, capsys):
     text = "\n".join(listed(capsys, "test_words.py", "--manifest"))
     folder = suite / "pictures"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 from writing import new
 
 from pytest_t2i.cli.main import main
+from pytest_t2i.data import Generated
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.store.pruning import note_needed
 
@@ -49,6 +51,22 @@ def test_a_store_adopts_the_pictures_of_another(tmp_path, capsys):
     shutil.copytree(other / "images", one / "images", dirs_exist_ok=True)
     assert main(["store", "repair", str(one)]) == 0
     assert "a new index has 3 images (1 of them adopted), 0 refused" in capsys.readouterr().out
+
+
+def test_what_is_unreadable_is_not_counted_as_refused(tmp_path, capsys):
+    store = Store(tmp_path)
+    refusals = {"aa1": "unreadable: a.png", "ab2": "no", "ac3": None}
+    for key, refusal in refusals.items():
+        store.add_images([replace(new(key), generated=Generated(None, refusal=refusal))])
+    store.close()
+    assert main(["store", "show", str(tmp_path)]) == 0
+    assert "images of model: 0 of 1 prompt, and 2 refused, and 1 unreadable" in told(capsys)
+    assert main(["store", "repair", str(tmp_path)]) == 0
+    assert "a new index has 0 images, 2 refused, 1 unreadable, 0 detections" in told(capsys)
+
+
+def told(capsys):
+    return capsys.readouterr().out
 
 
 def test_images_that_no_run_needs_are_removed(tmp_path, capsys):

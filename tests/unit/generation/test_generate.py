@@ -62,6 +62,8 @@ class Model(fakes.FakeModel):
             return Generated(Image.new("RGB", (16, 16)))
         if request.seed == 902:
             return Generated(None, refusal="safety checker")
+        if request.seed in (903, 904):
+            return Generated(None, refusal="unreadable: a.png (a web page)")
         return None
 
 
@@ -265,12 +267,18 @@ def test_one_image_that_does_not_fit_is_an_error(rig):
     assert rig.store.claim(["anything"]) == ["anything"]
 
 
-def test_black_and_refused_pictures_are_undetected(rig):
-    plan, keys, work = rig.run(need(NURSE, [1, 901, 902]))
+def test_pictures_that_show_nothing_are_undetected(rig):
+    plan, keys, work = rig.run(need(NURSE, [1, 901, 902, 903, 904]))
     said = rig.said(keys)
     reasons = {r.seed: said[keys[r]].undetected for r in plan}
-    assert reasons == {1: None, 901: Undetected.BLACK_IMAGE, 902: Undetected.REFUSED}
-    assert work.refused == 1
+    assert reasons == {
+        1: None,
+        901: Undetected.BLACK_IMAGE,
+        902: Undetected.REFUSED,
+        903: Undetected.UNREADABLE,
+        904: Undetected.UNREADABLE,
+    }
+    assert (work.refused, work.unreadable) == (1, 2)
 
 
 def test_an_image_that_cannot_be_read_is_undetected(rig, monkeypatch):

@@ -13,10 +13,12 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import Label
 
 READER = """
-from pytest_t2i.labels import Label
+from pytest_t2i.labels import Label, Labels
 
-def read(path):
-    return [Label(line, "male", path.stem) for line in path.read_text().split()]
+def read(path, vocabulary):
+    lines = path.read_text().split()
+    label = vocabulary.clear[0]
+    return Labels([Label(line, label, path.stem) for line in lines], [f"{len(lines)} lines read"])
 """
 
 
@@ -34,14 +36,27 @@ def test_labels_are_read_by_whom_their_ending_names(folder, capsys):
     for name in ("a.png", "b/c.png"):
         (folder / name).parent.mkdir(exist_ok=True)
         Image.new("RGB", (4, 4)).save(folder / name)
-    read = [Label("a.png", "male", "ada"), Label("b/c.png", "male", "ada")]
+    label = labels.vocabulary_of(folder).clear[0]
+    read = [Label("a.png", label, "ada"), Label("b/c.png", label, "ada")]
     assert labels.read_labels(given) == read
     found = labels.load_labelled_set(given)
-    assert (found.folder, [image.label for image in found]) == (folder, ["male", "male"])
+    assert (found.folder, [image.label for image in found]) == (folder, [label, label])
+    assert found.notes == ("2 lines read",)
     assert main(["label", "import", str(given), str(folder)]) == 0
+    assert "2 lines read" in capsys.readouterr().out
     assert labels.read_labels(folder) == read
     assert main(["label", "agreement", str(given)]) == 0
-    assert "one annotator only (ada)" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "2 lines read" in told
+    assert "one annotator only (ada)" in told
+
+
+def test_an_imported_file_has_the_labels_of_the_folder(folder):
+    (folder / "tones").mkdir()
+    (folder / "tones/labels.toml").write_text('[[label]]\nname = "light"\n[[label]]\nname = "dark"')
+    (folder / "ada.lines").write_text("a.png")
+    assert main(["label", "import", str(folder / "ada.lines"), str(folder / "tones")]) == 0
+    assert labels.read_labels(folder / "tones") == [Label("a.png", "light", "ada")]
 
 
 def test_a_folder_is_read_as_one_whatever_its_name_ends_with(folder):

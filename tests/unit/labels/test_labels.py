@@ -82,6 +82,15 @@ def test_a_folder_that_is_none(tmp_path):
         labels.image_files(tmp_path / "file")
 
 
+def test_labels_in_a_spreadsheet_are_to_be_saved_as_csv(tmp_path):
+    (tmp_path / "labels.xlsx").write_bytes(b"PK\x03\x04" + bytes(26) + b"xl/workbook.xml")
+    words = r"is an Excel workbook \(\.xlsx\): save it as labels\.csv in the folder"
+    with pytest.raises(ConfigurationError, match=words):
+        labels.read_labels(tmp_path / "labels.xlsx")
+    with pytest.raises(ConfigurationError, match=r"There is labels\.xlsx: save it as labels\.csv"):
+        labels.load_labelled_set(tmp_path)
+
+
 def test_image_files_are_relative_sorted_and_not_hidden(tmp_path):
     pictures(tmp_path, "b.png", "a/c.jpg", ".hidden/d.png")
     (tmp_path / "notes.txt").write_text("")

@@ -34,6 +34,24 @@ def test_letters_that_sound_like_you():
     assert grammar.with_article("UI designer") == "a UI designer"
 
 
+AN = (
+    "8 8-year-old 8th 8K 8.5 8:30 80s 80-year-old 83 800 8,000 8000 80000 11 11th 11-year-old 11/2 "
+    "11,000 11000 11000000 18 18- 18+ 18th-century 18-year-old 18,500 18000 1150 1800s 1890 $8 £11 "
+    "€80 '80s \u201980s \u201c8-bit\u201d (18+)"
+)
+A = (
+    "1 1-year-old 1st 2 7-foot 9 10 12 17 19 20 70s 100 108 110 118 180 181 0.8 1.8 08 1,100 1,800 "
+    "1900s 1980s 2008 1000 10000 110000 180,000 1100000 1800000 $1 #8 +8 -8"
+)
+
+
+@pytest.mark.parametrize(
+    ("word", "article"), [*((w, "an") for w in AN.split()), *((w, "a") for w in A.split())]
+)
+def test_the_article_of_a_number_is_that_of_how_it_is_spoken(word, article):
+    assert grammar.with_article(f"{word} singer") == f"{article} {word} singer"
+
+
 def test_built_in_words_load_no_library(monkeypatch):
     def loaded():
         raise AssertionError("inflect was asked")

@@ -80,7 +80,8 @@ def test_evidence_about_a_prompt_is_peoples_labels_alone():
     assert found.effective_male == found.pooled_male == (2, 2, 2)
     assert found.effective_female == found.pooled_female == (5, 5, 5)
     many = corrected_scores([one] * 12, [people] * 12, 0.9)
-    assert many.pooled_male != many.effective_male == (2,) * 12
+    assert many.effective_male == (2,) * 12
+    assert sum(many.pooled_male) + sum(many.pooled_female) > 12 * 7
 
 
 def test_labels_of_one_side_alone_correct_nothing():

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_t2i import T2IError, axes
+from pytest_t2i import T2IError, axes, read_text
 
 COMMA = ", "
 """The separator between content and style."""
@@ -112,22 +112,17 @@ def listed(given: str | None, what: str, default: Sequence[str]) -> list[str]:
         return list(default)
     path = Path(given).expanduser()
     is_file = len(given) < LONGEST_NAME and path.is_file()
-    names = _lines(path, what) if is_file else given.split(",")
+    names = (
+        read_text(path, kind=f"file of {what}", most=MOST_BYTES).split("\n")
+        if is_file
+        else given.split(",")
+    )
     kept = list(dict.fromkeys(name.strip() for name in names if name.strip()))
     if not kept:
         raise T2IError(
             f"expected {what} as a list with commas or a file with one on each line, got {given!r}"
         )
     return kept
-
-
-def _lines(path: Path, what: str) -> list[str]:
-    if path.stat().st_size > MOST_BYTES:
-        raise T2IError(f"{path}: expected a file of {what} of at most {MOST_BYTES >> 20} MiB")
-    try:
-        return path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise T2IError(f"{path}: cannot be read as {what}: {error}") from None
 
 
 def usual_contents() -> list[str]:

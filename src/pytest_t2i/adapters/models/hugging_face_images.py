@@ -21,6 +21,7 @@ from pytest_t2i.adapters.support.answers import (
     proxy_fault,
     same_host,
     too_large,
+    unreadable,
 )
 from pytest_t2i.adapters.support.hosts import named_again, netloc, public_or
 from pytest_t2i.adapters.support.http_limits import PLAIN, cut_at, end_with_call, is_cut
@@ -111,7 +112,7 @@ class HuggingFaceImages(EndpointModel):
         """The error for an exception of the library, with what the service has answered."""
         if bounds.is_passed:
             return too_large(self.limits)
-        fault = _meaning(error)
+        fault = _meaning(error, bounds)
         unreached = fault_of(error)
         if getattr(unreached, "kind", "") == UNREACHABLE and (proxy := proxy_of(self.address)):
             return proxy_fault(proxy, error)
@@ -158,7 +159,7 @@ def _netloc(address: str) -> str:
     return netloc(str(get_session().build_request("GET", address).url))
 
 
-def _meaning(error: Exception) -> Exception | None:
+def _meaning(error: Exception, bounds: _Bounds) -> Exception | None:
     """The error for an exception of the library; None where ``fault_of`` classifies it."""
     from PIL import UnidentifiedImageError
     from PIL.Image import DecompressionBombError
@@ -168,7 +169,7 @@ def _meaning(error: Exception) -> Exception | None:
     if isinstance(error, OfflineModeIsEnabled):
         return ConfigurationError("HF_HUB_OFFLINE is set: unset it to use an endpoint")
     if isinstance(error, UnidentifiedImageError | DecompressionBombError):
-        return BrokenPictureError("expected a picture in the answer, got none that can be read")
+        return unreadable(bounds.latest)
     if isinstance(error, JSONDecodeError | LookupError | TypeError | AttributeError):
         return BrokenPictureError(
             f"expected the answer of a provider, got something else ({type(error).__name__})"
@@ -216,6 +217,11 @@ class _Bounds:
         if response is None:
             return None
         return fault_in(body_of(response)) if response.is_success else fault_of_status(response)
+
+    @property
+    def latest(self) -> bytes | None:
+        """Body of the latest answer; None without one."""
+        return self._responses[-1].content if self._responses else None
 
     @property
     def _posts(self) -> Iterator[Any]:

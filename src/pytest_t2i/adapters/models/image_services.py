@@ -723,6 +723,12 @@ MARK = re.compile(r"\{(\w+)(?::([^{}]*))?\}")
 """A mark in a workflow: ``{seed}``, or ``{steps:20}`` with what stands there by default."""
 
 
+UNSAVED = (
+    "expected a workflow that saves its picture, got one that only shows it (PreviewImage): put "
+    'a node SaveImage in its place, and use "Save (API format)" again'
+)
+
+
 @dataclass(frozen=True)
 class Comfy(Service):
     """ComfyUI: a workflow in the API format, whose fields are marked."""
@@ -760,6 +766,9 @@ class Comfy(Service):
                 f"workflow, got none of {' and '.join(missing)}: write "
                 '"text": "{prompt}" and "seed": "{seed}" in place of the values'
             )
+        kinds = {str(node["class_type"]) for node in nodes.values()}
+        if "PreviewImage" in kinds and not any("save" in kind.lower() for kind in kinds):
+            raise ConfigurationError(f"comfy:{file}: {UNSAVED}")
         settings = tuple(
             name for name in FIELDS if name in marks and name not in {"prompt", "seed"}
         )
@@ -837,14 +846,18 @@ class Comfy(Service):
 
     def pictures(self, answer: Any) -> Iterator[Picture]:
         outputs = at(answer, "outputs")
-        for output in outputs.values() if isinstance(outputs, Mapping) else ():
-            for image in items(output, "images"):
-                if at(image, "type") == "temp" or not isinstance(at(image, "filename"), str):
-                    continue
-                place = {
-                    name: str(at(image, name) or "") for name in ("filename", "subfolder", "type")
-                }
-                yield Picture(Call(f"view?{urlencode(place)}", method="GET"))
+        images = [
+            image
+            for output in (outputs.values() if isinstance(outputs, Mapping) else ())
+            for image in items(output, "images")
+            if isinstance(at(image, "filename"), str)
+        ]
+        saved = [image for image in images if at(image, "type") != "temp"]
+        if images and not saved:
+            raise ConfigurationError(UNSAVED)
+        for image in saved:
+            place = {name: str(at(image, name) or "") for name in ("filename", "subfolder", "type")}
+            yield Picture(Call(f"view?{urlencode(place)}", method="GET"))
 
 
 class ServiceModel(EndpointModel):

@@ -26,7 +26,7 @@ from pytest_t2i.adapters.support.loading import NETWORK_MODULES
 from pytest_t2i.adapters.support.picture_files import picture_in, picture_of
 from pytest_t2i.adapters.support.proxies import NO_PROXY, Proxy
 from pytest_t2i.errors import GenerationError, T2IError
-from pytest_t2i.files import convert, read_toml
+from pytest_t2i.files import content_of, convert, read_toml
 from pytest_t2i.protocols import AnswerLimits
 
 if TYPE_CHECKING:
@@ -682,8 +682,15 @@ def picture_from(given: Image | bytes, limits: AnswerLimits) -> Image:
     if picture is None and isinstance(given, bytes) and (error := fault_in(given)):
         raise error
     if picture is None:
-        raise BrokenPictureError("expected a picture in the answer, got none that can be read")
+        raise unreadable(given if isinstance(given, bytes) else None)
     return picture
+
+
+def unreadable(content: bytes | None) -> BrokenPictureError:
+    """The error for an answer that is, or has, no picture that can be read."""
+    kind = "" if content is None else content_of(content).name
+    words = "expected a picture in the answer, got none that can be read"
+    return BrokenPictureError(f"{words}: {kind}" if kind else words)
 
 
 def too_large(limits: AnswerLimits) -> BrokenPictureError:

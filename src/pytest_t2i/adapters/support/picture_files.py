@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from pytest_t2i.adapters.support.black_or_unreadable import picture_digest, refusing_cut_files
+from pytest_t2i.files import PICTURE, content_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -80,24 +81,14 @@ def _or_none(reader: Callable[[], Image | None]) -> Image | None:
         return None
 
 
-HEIF = (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1")
-"""Brands of HEIC files, which stand behind ``ftyp`` in their first bytes."""
-BRANDS = slice(8, 12)
-
-
 def why_unreadable(path: Path) -> str:
-    """Return the cause for which ``picture_in`` gives None, where it can be named; else "".
+    """Return what a file without a readable picture is, and what to do; "" where that is unknown.
 
     >>> why_unreadable(Path("nowhere.png"))
     ''
     """
-    try:
-        with path.open("rb") as file:
-            first = file.read(BRANDS.stop)
-    except OSError:
-        return ""
-    is_heif = first[4:8] == b"ftyp" and first[BRANDS] in HEIF
-    return "HEIC is not read, convert it to PNG or JPEG (pillow-heif does)" if is_heif else ""
+    content = content_of(path)
+    return f"{content.name}, convert it to PNG or JPEG" if content.kind == PICTURE else content.name
 
 
 def _as_shown(image: Image) -> Image | None:

@@ -11,11 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from filelock import FileLock
-
 from pytest_t2i.data import Money
 from pytest_t2i.errors import BudgetSpentError
-from pytest_t2i.files import write_whole
+from pytest_t2i.files import FileLock, write_whole
 
 LOOK_EVERY = 0.005
 """Seconds between attempts to get the lock."""

@@ -18,7 +18,7 @@ from pytest_t2i.generation.store.index import (
 )
 from pytest_t2i.generation.store.locks import living_owner
 from pytest_t2i.generation.store.repair import check_is_store
-from pytest_t2i.generation.store.rows import is_sealed
+from pytest_t2i.generation.store.rows import UNREAD, is_sealed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,6 +87,8 @@ class ModelContents:
     images: int
     refused: int
     """Requests that the model refused: they have no picture."""
+    unreadable: int
+    """Requests that were answered with something else than a picture that can be read."""
     prompts: int
 
 
@@ -125,7 +127,7 @@ def contents(folder: Path) -> Contents:
 SHORT = 12
 """Number of letters of a fingerprint that are shown."""
 BY_MODEL = (
-    "SELECT model, COUNT(file) AS images, COUNT(*) - COUNT(file) AS refused, "
+    "SELECT model, COUNT(file) AS images, COUNT(*) - COUNT(file) AS absent, "
     "COUNT(DISTINCT prompt) AS prompts FROM images GROUP BY model ORDER BY COUNT(*) DESC, model"
 )
 BY_DETECTOR = (
@@ -139,6 +141,12 @@ def _model_contents(index: Any, row: Any) -> ModelContents:
     query = "SELECT * FROM facts WHERE name = ?"
     fact = index.execute(query, (FactKind.MODEL.of(row["model"]),)).fetchone()
     name = fact["value"].strip('"') if fact is not None and is_sealed(fact) else ""
+    unread = f"SELECT COUNT(*) FROM {UNREAD} AND model = ?"  # noqa: S608 - fixed names
+    (unreadable,) = index.execute(unread, (row["model"],)).fetchone()
     return ModelContents(
-        name or row["model"][:SHORT], row["images"], row["refused"], row["prompts"]
+        name or row["model"][:SHORT],
+        row["images"],
+        row["absent"] - unreadable,
+        unreadable,
+        row["prompts"],
     )

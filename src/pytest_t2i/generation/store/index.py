@@ -10,9 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from pytest_t2i.errors import StoreError
+from pytest_t2i.files import FileLock, no_locks
 from pytest_t2i.generation.store.locks import unwritable
 
 VERSION = 1
@@ -117,6 +118,8 @@ def store_error(file: Path, error: sqlite3.DatabaseError) -> StoreError:
         return StoreError(
             f"{words} Correct the permissions, or choose another folder with --t2i-store."
         )
+    if name.startswith("SQLITE_PROTOCOL") or (name.startswith("SQLITE_IOERR") and "LOCK" in name):
+        return StoreError(no_locks(file.parent, str(error)))
     if name.startswith("SQLITE_IOERR"):
         return StoreError(
             f"{words} The disk cannot be read or written: check its free space, its quota and the "

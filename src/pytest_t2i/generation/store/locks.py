@@ -18,10 +18,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import owned, write_whole
+from pytest_t2i.files import FileLock, owned, write_whole
 from pytest_t2i.generation.store.places import Machine
 
 LOCKS = "locks"

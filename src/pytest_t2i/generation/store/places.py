@@ -12,12 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import write_whole
+from pytest_t2i.files import file_system_of, write_whole
 from pytest_t2i.generation.heartbeat import Ticker
 
-MOUNTS = Path("/proc/self/mountinfo")
-MOUNT = re.compile(r"(?:\S+ ){4}(?P<point>\S+) .*? - (?P<kind>\S+)")
-"""A line of that file; blanks in a folder's name are written as octal numbers."""
 NETWORK = re.compile(
     r"nfs|cifs|smb|lustre|gpfs|beegfs|ceph|glusterfs|afs|fuse\.sshfs", re.IGNORECASE
 )
@@ -32,30 +29,8 @@ RENEWED_EVERY = 60.0
 """Seconds between two renewals of this machine's note."""
 INSTEAD = (
     "Give each machine a store on its own disk (--t2i-store); to bring them together, copy the "
-    "folders images/ into one of them, and run `t2i store repair`."
+    "folders images/ and arrays/ into one of them, and run `t2i store repair`."
 )
-
-
-def file_system_of(folder: Path, mounts: Path = MOUNTS) -> str:
-    """The file system that a folder lies on, such as "ext4" or "nfs4"; "" where it is unknown.
-
-    >>> file_system_of(Path("/anywhere"), mounts=Path("no such file"))
-    ''
-    """
-    try:
-        lines = mounts.read_text(errors="surrogateescape").splitlines()
-    except OSError:  # no Linux
-        return ""
-    kind, deepest = "", -1
-    for line in lines:
-        mount = MOUNT.match(line)
-        if mount is None:
-            continue
-        point = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), mount["point"]))
-        # The last of several mounts at one place is the visible one.
-        if folder.is_relative_to(point) and len(point.parts) >= deepest:
-            kind, deepest = mount["kind"], len(point.parts)
-    return kind
 
 
 class Machine:

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import explain, inflated, is_relative, write_whole
+from pytest_t2i.files import FileLock, explain, inflated, is_relative, write_whole
 from pytest_t2i.generation.store import claims, shards, thumbnails
 from pytest_t2i.generation.store.index import check_store_has_index, connect
 from pytest_t2i.generation.store.locks import LOCKS, maintenance

@@ -20,7 +20,14 @@ from pytest_t2i.files import checksum, is_relative
 from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.index import NAME, check_store_has_index, connect
 from pytest_t2i.generation.store.locks import maintenance, use
-from pytest_t2i.generation.store.rows import TABLES, image_row, insert, is_sealed, picture_place
+from pytest_t2i.generation.store.rows import (
+    TABLES,
+    UNREAD,
+    image_row,
+    insert,
+    is_sealed,
+    picture_place,
+)
 from pytest_t2i.generation.store.self_describing_png import read_origin
 from pytest_t2i.generation.store.shards import is_intact, newest
 from pytest_t2i.generation.store.thumbnails import damaged_thumbnails
@@ -61,6 +68,8 @@ class Findings:
     """Number of intact pictures that the index lacked, of a repair."""
     refused: int = 0
     """Number of refusals kept, of a repair."""
+    unreadable: int = 0
+    """Number of answers kept that hold no readable picture, of a repair."""
     observed: int = 0
     """Number of detections and of images with objects kept, of a repair."""
 
@@ -163,7 +172,8 @@ class _Repair:
         self._find_latents()
         count = partial(_count, self.index)
         findings.images = count("images WHERE file NOT NULL")
-        findings.refused = count("images WHERE file IS NULL")
+        findings.unreadable = count(UNREAD)
+        findings.refused = count("images WHERE file IS NULL") - findings.unreadable
         findings.arrays = count("arrays")
         findings.observed = count("detections") + count("objects")
         return findings

@@ -15,6 +15,9 @@ from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.files import checksum, stamp
 from pytest_t2i.generation.store.self_describing_png import PictureOrigin
 
+UNREAD = f"images WHERE file IS NULL AND refusal GLOB '{Undetected.UNREADABLE}*'"
+"""Images that were answered with something else than a picture that can be read, for SQL."""
+
 
 def picture_place(key: str) -> str:
     """Path of the picture of a key, relative to the store."""

@@ -193,7 +193,7 @@ class Store:
     def open_image(self, stored: StoredImage) -> Image | None:
         """Open a picture and verify its checksum; None where it cannot be decoded."""
         if stored.file is None:
-            raise StoreError(f"image {stored.key}: there is no picture, as the model refused it")
+            raise StoreError(f"image {stored.key}: there is no picture ({stored.undetected})")
         content = _content(stored.file)
         if checksum(content) != stored.sha256:
             self._drop([stored.key])

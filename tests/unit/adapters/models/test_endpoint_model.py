@@ -271,7 +271,9 @@ def test_a_picture_that_stays_broken_loses_no_other(connect):
 
 def test_an_endpoint_that_never_gave_a_picture_is_given_up(connect):
     with serving(always="broken") as server:
-        assert "got none that can be read (after 3 attempts)" in refused(connect(server))
+        assert "got none that can be read" in refused(connect(server))
+    with serving(always="jpeg_xl") as server:
+        assert "got none that can be read: JPEG XL (after 3 attempts)" in refused(connect(server))
 
 
 def test_what_came_before_an_error_is_kept(connect):
@@ -462,7 +464,7 @@ def test_a_providers_picture_is_fetched(fal):
         ("fal_inside", "refers to 169.254.169.254: expected a public host"),
         ("fal_redirected", "refers to 10.0.0.1: expected a public host"),
         ("fal_endless", "at most 0.5 MiB, got a larger one"),
-        ("fal_gone", "got none that can be read (after 3 attempts)"),
+        ("fal_gone", "got none that can be read: a text (after 3 attempts)"),
         ("no_picture", "got something else (KeyError) (after 3 attempts)"),
         ("cut_json", "got something else (JSONDecodeError) (after 3 attempts)"),
         ("html", "got something else (JSONDecodeError) (after 3 attempts)"),

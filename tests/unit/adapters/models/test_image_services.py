@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from image_server import drawn
-from service_server import KEYS, RATES, SOURCES, serving, source_of
+from service_server import KEYS, RATES, SOURCES, WORKFLOW, serving, source_of
 
 from pytest_t2i.adapters.models import image_services
 from pytest_t2i.adapters.support import paid_requests
@@ -350,6 +350,15 @@ def test_a_workflow_is_filled(tmp_path):
     assert len(prefixes) == 2
 
 
+def test_a_workflow_that_only_shows_its_picture_is_not_asked_again(tmp_path):
+    with serving() as server:
+        server.place = "temp"
+        model = model_of("comfy", server.address, tmp_path)
+        with pytest.raises(ConfigurationError, match=r"PreviewImage\): put a node SaveImage"):
+            list(model.generate([Request("a nurse", 7)]))
+        assert len(server.bodies) == 1
+
+
 @pytest.mark.parametrize(
     ("workflow", "words"),
     [
@@ -357,6 +366,7 @@ def test_a_workflow_is_filled(tmp_path):
         ('{"nodes": [], "links": []}', "API format"),
         (json.dumps({"6": {"class_type": "X", "inputs": {"text": "{prompt}"}}}), "seed"),
         (json.dumps({"6": {"class_type": "X", "inputs": {}}}), "prompt and seed"),
+        (json.dumps({**WORKFLOW, "9": {"class_type": "PreviewImage"}}), "put a node SaveImage"),
     ],
 )
 def test_a_workflow_that_cannot_be_used_says_why(workflow, words, tmp_path):

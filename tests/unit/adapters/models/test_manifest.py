@@ -328,7 +328,7 @@ def test_a_damaged_avif_is_unreadable(tmp_path, damage):
     made = model.generate([Request("x", seed) for seed in model.available("x")])
     refused = [each.refusal for each in made if each.image is None]
     assert refused
-    assert all(told.startswith("unreadable: ") and told.endswith(".avif") for told in refused)
+    assert all(told.startswith("unreadable: ") and ".avif" in told for told in refused)
 
 
 @pytest.mark.parametrize("brand", ["heic", "mif1", "hevc"])
@@ -337,4 +337,4 @@ def test_heic_is_named(tmp_path, brand):
     (tmp_path / "manifest.csv").write_text("file,prompt\na.heic,x\n")
     assert "HEIC is not read, convert a.heic to PNG" in read_manifest(tmp_path).notes[0]
     (made,) = load(LoadOptions(source=str(tmp_path))).generate([Request("x", 0)])
-    assert made.refusal.startswith("unreadable: a.heic (HEIC is not read, convert it to PNG")
+    assert made.refusal.startswith("unreadable: a.heic (HEIC, convert it to PNG")

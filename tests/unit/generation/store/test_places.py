@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import sqlite3
 import time
 from pathlib import Path
 
 import pytest
 
+from pytest_t2i import files
 from pytest_t2i.errors import StoreError
+from pytest_t2i.files import MOUNTS as MOUNTS_OF_LINUX
+from pytest_t2i.files import file_system_of
 from pytest_t2i.generation.store import Store, places
-from pytest_t2i.generation.store.places import LEASE, Machine, file_system_of
+from pytest_t2i.generation.store.index import store_error
+from pytest_t2i.generation.store.locks import maintenance
+from pytest_t2i.generation.store.places import LEASE, Machine
+from pytest_t2i.labels.labels_csv import forget
+from pytest_t2i.reporting.report_folders import publish
 
 MOUNTS = r"""
 21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
@@ -44,7 +54,7 @@ def test_the_deepest_and_last_mount_tells(mounts, folder, kind):
 
 
 def test_this_folder_has_a_kind(tmp_path):
-    assert file_system_of(tmp_path) or not places.MOUNTS.exists()
+    assert file_system_of(tmp_path) or not MOUNTS_OF_LINUX.exists()
 
 
 @pytest.mark.parametrize("kind", ["ext4", "xfs", "apfs", "overlay", "tmpfs", "9p", ""])
@@ -120,3 +130,34 @@ def test_a_store_asks_where_it_lies(tmp_path, monkeypatch):
     with pytest.raises(StoreError, match="object storage"):
         Store(tmp_path / "store")
     assert not (tmp_path / "store").exists()
+
+
+def change_labels(folder):
+    forget(folder, "a.png", "ada")
+
+
+def show_report(folder):
+    publish(folder / "of-a-run", folder)
+
+
+def change_store(folder):
+    with maintenance(folder):
+        pass
+
+
+@pytest.mark.parametrize("use", [Store, change_store, show_report, change_labels])
+@pytest.mark.parametrize("code", ["ENOSYS", "EOPNOTSUPP", "ENOLCK", "EINVAL"])
+def test_a_file_system_without_locks_is_named_at_once(tmp_path, monkeypatch, use, code):
+    def flock(*_):
+        raise OSError(getattr(errno, code), os.strerror(getattr(errno, code)))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    monkeypatch.setattr(files, "file_system_of", lambda _: "lustre")
+    with pytest.raises(StoreError, match=r"lies on a file system \(lustre\) on which files cannot"):
+        use(tmp_path)
+
+
+def test_locks_that_sqlite_lacks_are_named_too(tmp_path):
+    error = sqlite3.OperationalError("locking protocol")
+    error.sqlite_errorname = "SQLITE_PROTOCOL"
+    assert "files cannot be locked: locking protocol" in str(store_error(tmp_path / "i", error))

@@ -107,6 +107,15 @@ def test_rot_with_an_unchanged_time_is_noticed_and_struck(folder):
     assert verify_store(folder).damaged == []
 
 
+@pytest.mark.parametrize(("copied", "latents"), [(["images"], 0), (["images", "arrays"], 1)])
+def test_a_copy_of_pictures_alone_loses_their_latents(folder, tmp_path, copied, latents):
+    Store(tmp_path / "ours").close()
+    for name in copied:
+        shutil.copytree(folder / name, tmp_path / "ours" / name, dirs_exist_ok=True)
+    findings = repair(tmp_path / "ours")
+    assert (findings.adopted, findings.arrays) == (3, latents)
+
+
 @pytest.mark.parametrize("harm", ["gone", "garbage", "truncated"])
 def test_a_lost_index_is_read_from_the_pictures(folder, harm):
     before, latents, _ = look(folder)

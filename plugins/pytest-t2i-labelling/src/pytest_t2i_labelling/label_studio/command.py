@@ -62,7 +62,7 @@ def run(
     """Write tasks and interface, and print the folder that Label Studio has to serve; return 0.
 
     Raises:
-        T2IError: there is no image, or predictions were asked of a folder.
+        T2IError: there is no image, or an option does not fit the source.
     """
     root = write_tasks(
         source, output, predictions=predictions, annotations=annotations, store=store
@@ -92,11 +92,14 @@ def write_tasks(
         T2IError: there is no image, or predictions were asked of a folder.
     """
     if source.is_dir():
-        if predictions:
-            raise T2IError("--predictions needs a run: expected a run.json, got a folder")
+        for option, is_given in (("--predictions", predictions), ("--store", store)):
+            if is_given:
+                raise T2IError(f"{option} needs a run: expected a run.json, got a folder")
         root, vocabulary = source, labels.vocabulary_of(source)
         given = list(_of_folder(source, annotations=annotations))
     else:
+        if annotations:
+            raise T2IError("--annotations needs a folder of labelled pictures, got a run.json")
         record = locate_pictures(read_run(source), source, [store] if store else [])
         root, given = _of_run(record, source)
         vocabulary = labels.named("gender")
