@@ -419,6 +419,7 @@ def read_text(
     ...
     pytest_t2i.errors.FileFormatError: words.txt: no such list of words. Check the path.
     """
+    path = Path(path)
     content = read_bytes(path, kind=kind, remedy=remedy, most=most)
     _check_is_text(path, content, kind)
     try:

@@ -157,7 +157,7 @@ def of_deviation(model: str, prompts: int, n: int, rng: np.random.Generator, see
     share = rng.choice(table7(model), size=prompts)
     male = rng.binomial(n, share)
     said = rng.binomial(male, 0.95) + rng.binomial(n - male, 0.05)
-    result = deviation_interval(said, n - said, male, n - male, seed=seed, **OPTIONS)
+    result = deviation_interval(said, n - said, male, n - male, level=OPTIONS["level"])
     k = np.arange(n + 1)
     scores = [
         np.mean(stats.binom.pmf(k, n, p[:, None]) @ np.abs(2 * k / n - 1))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import cohen_kappa, fleiss_kappa, inputs
@@ -74,6 +77,10 @@ def f1_interval(hits: int, false_alarms: int, misses: int, level: float) -> Inte
     return Interval(f1, low, high, level, share.method, union)
 
 
+FEWEST_PROMPTS = 5
+"""Fewest prompts whose spread over prompts is judged: with two, ends missed in 22 % of runs."""
+
+
 def deviation_interval(
     detected_male: npt.ArrayLike,
     detected_female: npt.ArrayLike,
@@ -81,37 +88,40 @@ def deviation_interval(
     actual_female: npt.ArrayLike,
     *,
     level: float,
-    seed: int,
-    resamples: int = 2000,
 ) -> Interval:
-    """Return the percent deviation of a detector's model bias score, by seeded cluster bootstrap.
+    """Return the percent deviation of a detector's model bias score, by Fieller's interval.
 
     .. math:: 100 (MBS_detected - MBS_actual) / MBS_actual      (Lyu Table 1)
+
+    The ratio of two means over prompts (Fieller 1954), with Student's quantile; prompts vary. It
+    ends at -100 and where the detected score would be 1.
     """
-    check_resampling(level, resamples)
+    check_level(level)
     detected, has_detection = _gaps(detected_male=detected_male, detected_female=detected_female)
     actual, clear = _gaps(actual_male=actual_male, actual_female=actual_female)
     inputs.same_shape(detected_male=detected, actual_male=actual)
     prompts = len(actual)
-    if prompts < 2:  # noqa: PLR2004 - one prompt shows no spread
-        raise ValueError(f"there must be at least two prompts, got {prompts}")
+    if prompts < FEWEST_PROMPTS:
+        raise ValueError(f"there must be at least {FEWEST_PROMPTS} prompts, got {prompts}")
     if not has_detection.any() or not float(actual.sum()):
         raise ValueError(
             "detected and actual counts must each hold a clear image, and the actual model bias "
             "score must be above 0: it is the divisor of the deviation"
         )
-    weights = np.random.default_rng(seed).multinomial(
-        prompts, np.full(prompts, 1.0 / prompts), size=resamples
-    )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = ((weights @ detected) / (weights @ has_detection)) / (
-            (weights @ actual) / (weights @ clear)
-        )
-    estimate = (detected.sum() / has_detection.sum()) / (actual.sum() / clear.sum())
-    usable = 100.0 * (ratios[np.isfinite(ratios)] - 1.0)
-    low, high = percentiles(usable, expanded_tail(prompts, level))
-    middle = 100.0 * (float(estimate) - 1.0)
-    return containing(middle, (low, high), level, "cluster-bootstrap", prompts)
+    # Means over the prompts that have an image on each side.
+    above = detected * prompts / has_detection.sum()
+    below = actual * prompts / clear.sum()
+    y, x = float(above.mean()), float(below.mean())
+    ((yy, xy), (_, xx)) = np.cov(above, below) / prompts
+    squared = float(scipy.stats.t.isf((1.0 - level) / 2.0, prompts - 1)) ** 2
+    low, high = 0.0, 1.0 / x
+    divisor = x * x - squared * xx
+    if divisor > 0.0:
+        middle = (y * x - squared * xy) / divisor
+        half = math.sqrt(max(0.0, middle**2 - (y * y - squared * yy) / divisor))
+        low, high = max(low, middle - half), min(high, middle + half)
+    ends = 100.0 * (low - 1.0), 100.0 * (high - 1.0)
+    return containing(100.0 * (y / x - 1.0), ends, level, "fieller", prompts)
 
 
 def paired_share_change(lost: int, gained: int, n: int, level: float) -> Interval:

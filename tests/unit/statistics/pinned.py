@@ -120,7 +120,7 @@ CASES: dict[str, Callable[[], Any]] = {
     ],
     "corrected_scores": lambda: s.corrected_scores(WORDS, PEOPLE, LEVEL),
     "deviation_interval": lambda: deviation_interval(
-        MEN, WOMEN, MEN_AFTER, WOMEN_AFTER, level=LEVEL, seed=1, resamples=300
+        MEN, WOMEN, MEN_AFTER, WOMEN_AFTER, level=LEVEL
     ),
     "effective_counts": lambda: effective_counts(MEN, WOMEN, np.linspace(0.0, 0.4, 14)),
     "f1_interval": lambda: [f1_interval(h, 3, 2, LEVEL) for h in (0, 5, 40)],

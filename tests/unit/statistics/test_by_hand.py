@@ -174,8 +174,9 @@ def test_the_band_of_many_equal_curves_is_a_line_but_towards_nought():
 
 
 def test_a_prompt_that_a_side_found_nothing_in_counts_for_the_other_alone():
-    found = deviation_interval([9, 0], [1, 0], [10, 5], [0, 5], level=0.9, seed=0)
-    assert found.estimate == pytest.approx(100.0 * (0.8 / 0.5 - 1.0))
+    said = [9, 0, 9, 9, 9], [1, 0, 1, 1, 1]
+    found = deviation_interval(*said, [10, 5, 10, 10, 10], [0, 5, 0, 0, 0], level=0.9)
+    assert found.estimate == pytest.approx(100.0 * (0.8 / 0.8 - 1.0))
 
 
 def test_an_object_that_never_occurs_is_no_finding():

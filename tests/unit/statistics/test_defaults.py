@@ -12,7 +12,7 @@ from pytest_t2i import statistics as s
 from pytest_t2i.statistics.associations import rank_correlation_interval
 from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
 from pytest_t2i.statistics.curves import half_step_interval, mean_band
-from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval
+from pytest_t2i.statistics.detectors import fleiss_interval
 from pytest_t2i.statistics.means import gap_p_value
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.variety import wals_interval
@@ -35,7 +35,6 @@ CASES = [
     (partial(gap_p_value, GAPS, 0.05), {"alternative": "greater"}),
     (partial(s.change_p_value, *COUNTS, *AFTER, **SEED), {"redraws": 5000}),
     (partial(paired_change_p_value, *SIGNS, **SEED), {"redraws": 5000}),
-    (partial(deviation_interval, *COUNTS, *AFTER, **LEVEL, **SEED), {"resamples": 2000}),
     (
         partial(fleiss_interval, rng.multinomial(3, (0.7, 0.3), 12), **LEVEL, **SEED),
         {"resamples": 2000},

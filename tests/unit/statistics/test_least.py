@@ -28,6 +28,7 @@ from pytest_t2i.statistics.planning import Design, model_power, prompt_power
 from pytest_t2i.statistics.variety import wals_interval
 
 NAN = float("nan")
+NONE, ONES = [0] * 5, [1] * 5
 OPTIONS = {"level": 0.9, "seed": 0}
 TABLE = np.random.default_rng(1).poisson(3.0, (4, 2, 3))
 FIVE = [1, -1, 1, 1, 1]
@@ -50,7 +51,7 @@ LEAST = [
     (2, "triplets", lambda n: s.independence_p_value(TABLE[:n], **OPTIONS, permutations=100)),
     (2, "triplets", lambda n: s.object_bias_intervals(TABLE[:n, 0], TABLE[:n, 1], **OPTIONS)),
     (2, "two items", lambda n: fleiss_interval([[1, 1], [2, 0]][:n], **OPTIONS)),
-    (2, "two prompts", lambda n: deviation_interval(*[[3, 5][:n], [1, 2][:n]] * 2, **OPTIONS)),
+    (5, "5 prompts", lambda n: deviation_interval(*[[3, 5, 4, 2, 1][:n], [1] * n] * 2, level=0.9)),
     (2, "two models", lambda n: s.ranking([[3], [2]][:n], [[1], [2]][:n], **OPTIONS)),
     (
         5,
@@ -84,8 +85,11 @@ SHAPES = [
     ("must hold 1, -1 or 0", lambda: paired_prompt_p_value([0.5], [1], shared_seeds=False)),
     ("not exceed n", lambda: paired_share_change(5, 6, 10, 0.9)),
     ("n must be at least 1", lambda: paired_share_change(0, 0, 0, 0.9)),
-    ("each hold a clear", lambda: deviation_interval([0, 0], [0, 0], [1, 2], [0, 0], **OPTIONS)),
-    ("must be above 0", lambda: deviation_interval([1, 2], [0, 0], [1, 2], [1, 2], **OPTIONS)),
+    (
+        "each hold a clear",
+        lambda: deviation_interval([0] * 5, [0] * 5, [1] * 5, [0] * 5, level=0.9),
+    ),
+    ("must be above 0", lambda: deviation_interval([1] * 5, [0] * 5, [1] * 5, [1] * 5, level=0.9)),
     ("both be 0, got prompt 1", lambda: effective_counts([1, 0], [1, 0], [0.1, 0.1])),
     ("sign must be 1 or -1", lambda: gap_sign_p_value([[0.1, 0.2]] * 2, sign=0)),
     ("at least one group", lambda: parity_shares({}, level=0.9)),

@@ -21,7 +21,7 @@ from pytest_t2i.metrics import (
     prompt_bias_score,
 )
 from pytest_t2i.sections.words import several
-from pytest_t2i.statistics.detectors import deviation_interval, f1_interval
+from pytest_t2i.statistics.detectors import FEWEST_PROMPTS, deviation_interval, f1_interval
 from pytest_t2i.statistics.gaps import parity_difference_interval, parity_difference_p_value
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.measurement import Change, Measurement
@@ -29,6 +29,10 @@ from pytest_t2i.verdicts.measurement import Change, Measurement
 MALE, FEMALE = CLEAR
 WORST = 5
 """Largest number of mistakes named in a failure text."""
+
+
+FEW = f"images of fewer than {FEWEST_PROMPTS} prompts are named in the labels"
+"""Why there is no interval over prompts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,15 +211,14 @@ class Trial:
         Raises ConfigurationError for labels other than male and female.
         """
         self._check_gender("percent_deviation")
-        interval, why = None, "images of fewer than two prompts are named in the labels"
-        if len(self.prompts) > 1:
+        interval, why = None, FEW
+        if len(self.prompts) >= FEWEST_PROMPTS:
             why = "one side has no clear image, or the actual score is 0"
             try:
                 interval = deviation_interval(
                     *self.counts(by_people=False),
                     *self.counts(by_people=True),
                     level=self.level,
-                    seed=self.seed,
                 )
             except ValueError:
                 interval = None
@@ -234,10 +237,9 @@ class Trial:
             if d is not None and a is not None
         ]
         interval = None
-        if len(differences) > 1:
+        if len(differences) >= FEWEST_PROMPTS:
             interval = statistics.mean_interval(differences, level=self.level, seed=self.seed)
-        why = "images of fewer than two prompts are named in the labels"
-        return self._measured("prompt_bias_difference", self.detector, interval, why)
+        return self._measured("prompt_bias_difference", self.detector, interval, FEW)
 
     @property
     def is_gender(self) -> bool:

@@ -72,7 +72,7 @@ def test_broken_picture_is_unreadable_and_no_crash(tmp_path):
     (tmp_path / "manifest.csv").write_text("file,prompt\na.png,x\nb.png,x\nc.png,x\n")
     made = opened(tmp_path).generate([Request("x", k) for k in range(3)])
     assert [entry.image is None for entry in made] == [True, False, True]
-    assert made[0].refusal == "unreadable: a.png"
+    assert made[0].refusal == "unreadable: a.png (PNG that cannot be decoded)"
 
 
 @pytest.mark.parametrize(
