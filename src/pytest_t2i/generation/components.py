@@ -457,7 +457,7 @@ class Components:
             name,
             [*self.catalogue.models, *models.local],
             hint_of_module(name)
-            or "A hub id (owner/name), a folder with model_index.json, images:DIR, a service "
+            or "A hub id (owner/name), a folder that save_pretrained wrote, images:DIR, a service "
             "(openai:MODEL, fal:MODEL and others) and module:factory are accepted, too.",
         )
 
