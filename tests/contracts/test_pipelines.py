@@ -149,6 +149,16 @@ def test_a_modular_pipeline_in_memory_is_measured():
     assert factory_of(pipeline, None)(LoadOptions()).fingerprint != model.fingerprint
 
 
+def test_further_arguments_are_of_the_fingerprint_and_refused_where_unknown():
+    request = Request("a nurse", 1, settings_of("ZImageModularPipeline"))
+    model = load("ZImageModularPipeline", call={"max_sequence_length": 64})
+    assert model.fingerprint != loaded("ZImageModularPipeline").fingerprint
+    assert "max_sequence_length" in model.provenance["extra"]
+    assert made(model, request)
+    with pytest.raises(ConfigurationError, match="has no argument quality"):
+        made(load("ZImageModularPipeline", call={"quality": "high"}), request)
+
+
 def test_a_modular_folder_may_be_moved_and_its_parts_checked(tmp_path):
     import shutil
 
