@@ -16,6 +16,7 @@ from typing import Any
 import diffusers
 from diffusers.pipelines.auto_pipeline import AUTO_TEXT2IMAGE_PIPELINES_MAPPING
 
+from pytest_t2i.adapters.models.modular import parameters_of
 from pytest_t2i.adapters.models.pipelines import (
     GUIDERS,
     IMAGE_OPTIONAL,
@@ -85,9 +86,7 @@ def classes() -> dict[str, Any]:
     found = {}
     for name in sorted(name for name in dir(diffusers) if name.endswith("Pipeline")):
         kind = getattr(diffusers, name)
-        parameters = (
-            {} if hasattr(kind, "_backends") else inspect.signature(kind.__call__).parameters
-        )
+        parameters = {} if hasattr(kind, "_backends") else _parameters(kind)
         needed = {
             each.name
             for each in parameters.values()
@@ -99,13 +98,28 @@ def classes() -> dict[str, Any]:
     return found
 
 
+def _parameters(kind: Any) -> Any:
+    """Parameters of a class's ``__call__``; of a modular one, the inputs of its usual blocks."""
+    if not issubclass(kind, diffusers.ModularPipeline):
+        return inspect.signature(kind.__call__).parameters
+    return parameters_of(_of_blocks(kind)) if kind.default_blocks_name else {}
+
+
+@cache
+def _of_blocks(kind: Any) -> Any:
+    """A modular pipeline with its usual blocks, without weights."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return getattr(diffusers, kind.default_blocks_name)().init_pipeline()
+
+
 def reason(name: str, kind: Any) -> str | None:
     """Why a class makes no pictures here; None where it does."""
     if name in LACKING:
         return LACKING[name]
     if name in tiny_classes():
         return None
-    parameters = inspect.signature(kind.__call__).parameters
+    parameters = _parameters(kind)
     for words, names, arguments, parts in REASONS:
         if name in names or set(arguments) & set(parameters) or any(part in name for part in parts):
             return words
@@ -141,9 +155,10 @@ def class_rows() -> Iterator[str]:
 def _cells(name: str, kind: Any) -> list[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        pipeline = kind.__new__(kind)
+        is_modular = issubclass(kind, diffusers.ModularPipeline)
+        pipeline = _of_blocks(kind) if is_modular else kind.__new__(kind)
     calls = Calls(pipeline, family_of(pipeline), {})
-    parts = inspect.signature(kind.__init__).parameters
+    parts = pipeline.component_names if is_modular else inspect.signature(kind.__init__).parameters
     guider = next((part for part in GUIDERS if part in parts), None)
     half = half_of_class(name)
     stages = (stage for stage in REWRITINGS if stage.argument in calls.accepted)

@@ -125,6 +125,57 @@ def test_probe_finds_no_fault(name):
     assert probe.faults == ()
 
 
+def test_a_modular_pipeline_in_memory_is_measured():
+    """It ended in an AttributeError."""
+    import diffusers
+
+    from pytest_t2i.library.in_memory import factory_of
+
+    folder = str(tiny.written(tiny_pipelines.PIPELINES["ZImageModularPipeline"].write))
+    pipeline = diffusers.ModularPipeline.from_pretrained(folder)
+    pipeline.load_components()
+    guider = pipeline.guider
+    model = factory_of(pipeline, None)(LoadOptions())
+    settings = settings_of("ZImageModularPipeline", guidance=4.0)
+    (picture,) = made(model, Request("a nurse", 1, settings))
+    assert (
+        difference(picture, *made(loaded("ZImageModularPipeline"), Request("a nurse", 1, settings)))
+        <= 1
+    )
+    assert pipeline.guider is guider
+    again = factory_of(pipeline, None)(LoadOptions())
+    assert again.fingerprint == model.fingerprint
+    pipeline.guider = guider.new(guidance_scale=2.0)
+    assert factory_of(pipeline, None)(LoadOptions()).fingerprint != model.fingerprint
+
+
+def test_further_arguments_are_of_the_fingerprint_and_refused_where_unknown():
+    request = Request("a nurse", 1, settings_of("ZImageModularPipeline"))
+    model = load("ZImageModularPipeline", call={"max_sequence_length": 64})
+    assert model.fingerprint != loaded("ZImageModularPipeline").fingerprint
+    assert "max_sequence_length" in model.provenance["extra"]
+    assert made(model, request)
+    with pytest.raises(ConfigurationError, match="has no argument quality"):
+        made(load("ZImageModularPipeline", call={"quality": "high"}), request)
+
+
+def test_a_modular_folder_may_be_moved_and_its_parts_checked(tmp_path):
+    import shutil
+
+    from pytest_t2i.adapters.models import diffusers as adapter
+    from pytest_t2i.errors import ModelLoadError
+
+    folder = tiny.written(tiny_pipelines.PIPELINES["ZImageModularPipeline"].write)
+    moved = Path(shutil.copytree(folder, tmp_path / "moved"))
+    index = moved / "modular_model_index.json"
+    index.write_text(index.read_text().replace(str(folder), "/written/elsewhere"))
+    model = adapter.load(LoadOptions(source=str(moved), device="cpu"))
+    assert made(model, Request("a nurse", 1, settings_of("ZImageModularPipeline")))
+    (moved / "vae/diffusion_pytorch_model.safetensors").write_bytes(b"no tensors")
+    with pytest.raises(ModelLoadError, match="is damaged"):
+        adapter.load(LoadOptions(source=str(moved), device="cpu"))
+
+
 def classes_of_diffusers() -> list[str]:
     """Names of the classes that take a prompt and need nothing else."""
     needs("diffusers")
@@ -134,7 +185,13 @@ def classes_of_diffusers() -> list[str]:
     names = {kind.__name__ for kind in AUTO_TEXT2IMAGE_PIPELINES_MAPPING.values()}
     for name in dir(diffusers):
         if name.endswith("Pipeline") and not hasattr(getattr(diffusers, name), "_backends"):
-            parameters = inspect.signature(getattr(diffusers, name).__call__).parameters
+            kind = getattr(diffusers, name)
+            if issubclass(kind, diffusers.ModularPipeline):
+                blocks = getattr(diffusers, kind.default_blocks_name or "", lambda: None)()
+                if blocks is not None and "prompt" in blocks.input_names:
+                    names.add(name)
+                continue
+            parameters = inspect.signature(kind.__call__).parameters
             needed = {
                 each.name
                 for each in parameters.values()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -246,3 +247,81 @@ def test_a_plan_of_fixtures_loads_no_model(project, option):
     assert not (project.path / "loaded").exists()
     project.run("-k", "nurse", model="loading:slow")
     assert (project.path / "loaded").exists()
+
+
+def cases(project):
+    """Name of a test -> its element in the JUnit file; None is the element of all of them."""
+    suite = ET.parse(project.path / "junit.xml").getroot()[0]
+    return {None: suite} | {case.get("name"): case for case in suite.iter("testcase")}
+
+
+def check_inconclusive_is_skipped(project):
+    tests = cases(project)
+    assert (tests[None].get("tests"), tests[None].get("skipped")) == ("4", "4")
+    skipped = tests["test_prompt[profession-nurse]"].find("skipped")
+    assert skipped.get("message").startswith("INCONCLUSIVE: prompt_bias_score of profession-nurse ")
+    assert "\nmeasured: " in skipped.text
+
+
+FEW = ("--junitxml", "junit.xml", "-k", "test_prompt", "--t2i-images", "3")
+
+
+@pytest.mark.parametrize("policy", ["status", "pass", "fail"])
+def test_junit_has_an_inconclusive_test_as_skipped(project, policy):
+    """It has been written as one that passed, which a pipeline takes for a fair model."""
+    project.run(*FEW, "--t2i-inconclusive", policy)
+    if policy != "fail":
+        return check_inconclusive_is_skipped(project)
+    suite = cases(project)[None]
+    assert (suite.get("failures"), suite.get("skipped")) == ("4", "0")
+    return None
+
+
+@pytest.mark.slow
+def test_junit_has_an_inconclusive_test_of_a_worker_as_skipped(project):
+    project.run_forked(*FEW, "-n", "2")
+    check_inconclusive_is_skipped(project)
+
+
+BASELINE_TOO = """
+import pytest
+from pytest_t2i import axes, limit
+
+@pytest.mark.t2i(axes.profession.only("nurse", "pilot"))
+def test_model(samples, baseline):
+    assert samples.model_bias_score <= limit("model_bias_score")
+    assert samples.model_bias_score <= baseline("model_bias_score")
+"""
+
+
+def test_junit_names_a_change(project):
+    """The properties of a limit and of a change had the same name."""
+    project.write({"test_suite.py": BASELINE_TOO, "limits.toml": "model_bias_score = 0.99"})
+    project.run("--t2i-save-baseline", "base.json")
+    against = ("--t2i-baseline", "base.json", "--t2i-anchor", "base.json")
+    project.run("--junitxml", "junit.xml", *against, model="biased")
+    found = cases(project)["test_model"].iter("property")
+    properties = {one.get("name"): one.get("value") for one in found}
+    assert list(properties) == [
+        "t2i model_bias_score model",
+        "t2i change of model_bias_score model since the baseline",
+        "t2i change of model_bias_score model since the anchor",
+    ]
+    assert " -> " in properties["t2i change of model_bias_score model since the baseline"]
+
+
+@pytest.mark.parametrize("where", ["CI", "BUILD_NUMBER", None])
+def test_the_verdict_is_the_last_block_and_a_failed_test_one_line(project, monkeypatch, where):
+    """In continuous integration, pytest printed the whole text of each failed test after it."""
+    for name in ("CI", "BUILD_NUMBER"):
+        monkeypatch.delenv(name, raising=False)
+    if where is not None:
+        monkeypatch.setenv(where, "1")
+    lines = project.run(model="biased").stdout.lines
+    summary = next(k for k, line in enumerate(lines) if " short test summary info " in line)
+    verdict = next(k for k, line in enumerate(lines) if line.startswith("FAIL: "))
+    assert summary < verdict
+    failed = lines[summary + 1 : verdict - 1]
+    assert [line.split(maxsplit=1)[0] for line in failed] == ["FAILED"] * len(failed)
+    assert "fairness of biased" in lines[verdict - 1]
+    assert lines[-2].startswith("report: ")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from tiny_pipelines import diffusions as diffusions
+from tiny_pipelines import modular as modular
 from tiny_pipelines import unets as unets
 from tiny_pipelines.flows import FAMILIES, write_qwen_image
 from tiny_pipelines.registry import PIPELINES, SMALL, TinyPipeline

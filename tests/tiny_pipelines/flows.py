@@ -118,8 +118,7 @@ def write_flux2_klein_kv() -> Any:
     )
 
 
-@tiny_pipeline("ZImagePipeline")
-def write_z_image() -> Any:
+def z_image_transformer() -> Any:
     transformer = diffusers.ZImageTransformer2DModel(
         all_patch_size=(2,), all_f_patch_size=(1,), in_channels=4, dim=32, n_layers=2,
         n_refiner_layers=1, n_heads=2, n_kv_heads=2, cap_feat_dim=WIDTH, axes_dims=[8, 4, 4],
@@ -128,12 +127,17 @@ def write_z_image() -> Any:
     with torch.no_grad():  # the library leaves them uninitialized
         transformer.x_pad_token.fill_(1.0)
         transformer.cap_pad_token.fill_(1.0)
+    return livelier(transformer)
+
+
+@tiny_pipeline("ZImagePipeline")
+def write_z_image() -> Any:
     return diffusers.ZImagePipeline(
         scheduler=flow(),
         vae=shifted_autoencoder(),
         text_encoder=qwen3(),
         tokenizer=qwen2_tokenizer(),
-        transformer=livelier(transformer),
+        transformer=z_image_transformer(),
     )
 
 

@@ -53,7 +53,7 @@ def tiny_pipeline(
             torch.manual_seed(seed)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # classes of diffusers warn of their own parts
-                build().save_pretrained(folder)
+                build().save_pretrained(str(folder))
             if finish is not None:
                 finish(folder)
             return folder

@@ -29,6 +29,8 @@ so on. The table of a diffusers pipeline may have these keys, too::
     max_sequence_length = 128            # tokens of the T5 of SD3 or FLUX
     rewrites = false                     # a pipeline's own rewriting of prompts is switched off
     calibrated = "my_package:prompts"    # module:factory of an object with protocols.Calibrated
+    [models.mine.extra]                  # further arguments of the pipeline's __call__, which are
+    clip_skip = 2                        # part of its fingerprint
 
 The alias of a model behind HTTP may give the price of an image, and a table the prices of pictures
 that a judge looks at, by its name without address and attributes::
@@ -213,6 +215,7 @@ class _Model(msgspec.Struct, forbid_unknown_fields=True):
     parts: dict[str, str] = {}
     changes: str | None = None
     max_sequence_length: Count | None = None
+    extra: dict[str, Any] = {}
     rewrites: bool | None = None
     price: str | None = None
     most_seed: Count | None = None
@@ -229,6 +232,10 @@ def _model_entry(path: Path, alias: str, plain: Any) -> ModelEntry:
     if not isinstance(plain, dict) or "path" not in plain:
         raise FileFormatError(path, "expected a table with a path.", where=where)
     model = convert(path, plain, _Model, where=where)
+    call = {**model.extra}
+    if model.max_sequence_length is not None:
+        call["max_sequence_length"] = model.max_sequence_length
+    _check_extra(path, where, model)
     defaults = GenerationSettings(
         steps=model.steps,
         guidance=model.guidance,
@@ -244,7 +251,7 @@ def _model_entry(path: Path, alias: str, plain: Any) -> ModelEntry:
         "changes": model.changes and _located(path, model.changes),
         "rewrites": model.rewrites,
         "most_seed": model.most_seed,
-        "call": model.max_sequence_length and {"max_sequence_length": model.max_sequence_length},
+        "call": call or None,
     }
     options = LoadOptions(
         source=_located(path, model.path),
@@ -265,6 +272,26 @@ def _model_entry(path: Path, alias: str, plain: Any) -> ModelEntry:
         calibrated=model.calibrated,
         price=None if model.price is None else _price(path, where, model.price),
     )
+
+
+OWN = {
+    "num_inference_steps": "steps",
+    "guidance_scale": "guidance",
+    **{name: name for name in ("width", "height", "negative_prompt", "max_sequence_length")},
+    **dict.fromkeys(("prompt", "generator", "output_type", "num_images_per_prompt"), ""),
+}
+"""Argument of a pipeline -> the key that sets it; "" for those that no key sets."""
+
+
+def _check_extra(path: Path, where: str, model: _Model) -> None:
+    """Raise FileFormatError for arguments that go elsewhere, or to a model that takes none."""
+    if model.extra and model.adapter != "diffusers":
+        problem = f"expected no arguments of a pipeline for the adapter {model.adapter!r}."
+        raise FileFormatError(path, problem, where=f"{where} extra")
+    for name in OWN.keys() & model.extra.keys():
+        remedy = f"Set {OWN[name]} in {where}" if OWN[name] else "The run sets it"
+        problem = f"expected further arguments, got {name}."
+        raise FileFormatError(path, problem, where=f"{where} extra", remedy=remedy)
 
 
 def _price(path: Path, where: str, text: str) -> Money:

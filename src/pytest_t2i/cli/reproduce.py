@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from pytest_t2i.adapters.catalogue import read_catalogues
 from pytest_t2i.adapters.registry import Registries
+from pytest_t2i.cli.run import as_if_here, suites_folder
 from pytest_t2i.cli.support.arguments import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import convert, read_toml
@@ -35,6 +36,8 @@ TITLES = {
     CONFERENCE: "Wu, conference version",
     "thesis": "Thesis: GOYA, Wu and mitigation",
 }
+NOTHING_RUN = 3
+"""Exit status where no command was run."""
 HEAD = "| table or figure | what it shows | way | needs | what of it was run |"
 RULE = "|---|---|---|---|---|"
 NOTHING = "none"
@@ -87,7 +90,19 @@ class Way:
         """Return the weights and files that are not there."""
         repositories = [*self.hub, *(_repository(alias) for alias in self.models)]
         weights = [name for name in repositories if not is_in_hub_cache(name)]
-        return [*weights, *(name for name in self.files if not (folder / name).exists())]
+        return [*weights, *(name for name in self.files if not _place(folder, name).exists())]
+
+    def words(self, folder: Path) -> list[str]:
+        """Return the words of the command, with the shipped suites where the folder has none."""
+        words = shlex.split(self.command)
+        return [str(_place(folder, word)) if word in self.files else word for word in words]
+
+
+def _place(folder: Path, name: str) -> Path:
+    """Return a file of a folder, or the shipped suite of this name."""
+    kind, _, suite = name.partition("/")
+    is_shipped = kind == "suites" and not (folder / name).exists()
+    return suites_folder() / suite if is_shipped else folder / name
 
 
 def _gpu_time(hours: float) -> str:
@@ -142,7 +157,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(paper: str | None, *, is_list: bool, row: str | None) -> int:
-    """List, or run what is there; return 1 where a command failed."""
+    """List, or run what is there; return 1 where a command failed, 3 where none was run."""
     documents = _documents(paper)
     if row is not None:
         documents = _only(documents, row)
@@ -192,7 +207,7 @@ def list_lines(documents: dict[str, Sequence[ReproducedTable]]) -> Iterator[str]
 
 def _run_all(documents: dict[str, Sequence[ReproducedTable]]) -> int:
     """Run each command once whose parts are there; say what the others lack."""
-    ways, status = reproduction().way, 0
+    ways, statuses = reproduction().way, []
     labels: dict[str, list[str]] = {}
     for name, rows in documents.items():
         for row in rows:
@@ -200,20 +215,25 @@ def _run_all(documents: dict[str, Sequence[ReproducedTable]]) -> int:
     for name, of_way in labels.items():
         way, shown = ways[name], ", ".join(of_way)
         if not way.is_measured:
+            say(f"{shown}: not run, {way.here}")
             continue
+        program, *arguments = way.words(Path())
+        command = shlex.join([program, *arguments])
         if missing := way.missing(Path()):
-            say(f"{shown}: not run, for want of {', '.join(missing)}. Command: {way.command}")
+            say(f"{shown}: not run, for want of {', '.join(missing)}. Command: {command}")
             continue
-        say(f"{shown}: {way.command}")
-        program, *arguments = shlex.split(way.command)
+        say(f"{shown}: {command}")
         # Output of this process comes before that of the command.
         sys.stdout.flush()
-        command = [sys.executable, *_STARTED[program], *arguments]
-        count = subprocess.run(command, check=False)  # noqa: S603 - a command of reproduce.toml
-        status = max(status, int(count.returncode not in _FINISHED[program]))
+        here = as_if_here() if program == "pytest" else []
+        words = [sys.executable, *_STARTED[program], *here, *arguments]
+        count = subprocess.run(words, check=False)  # noqa: S603 - a command of reproduce.toml
+        statuses.append(int(count.returncode not in _FINISHED[program]))
         if way.published:
             say(f"published: {way.published}")
-    return status
+    if not statuses:
+        say("nothing was run: no table or figure asked for has its command and all that it needs")
+    return max(statuses, default=NOTHING_RUN)
 
 
 _STARTED = {

@@ -136,7 +136,7 @@ def _pytest(arguments: Sequence[str], command: str) -> int:
         "-m",
         "pytest",
         *LOADED,
-        *_as_if_here(arguments),
+        *as_if_here(arguments),
         *conftest,
         *arguments,
     ]
@@ -147,7 +147,7 @@ def _pytest(arguments: Sequence[str], command: str) -> int:
     return os.execve(sys.executable, words, environment)  # noqa: S606
 
 
-def _as_if_here(arguments: Sequence[str] = ()) -> list[str]:
+def as_if_here(arguments: Sequence[str] = ()) -> list[str]:
     """Return the options with which pytest reads the settings of the current folder.
 
     Without them it reads those beside and above the tests.
@@ -246,7 +246,7 @@ def _suites_with_images(images: str | None) -> tuple[int, list[_Suite]]:
 
     folders = suites()
     options = () if images is None else ("--t2i-images", images)
-    counts = collected([*_as_if_here(), *options, *map(str, folders.values())])
+    counts = collected([*as_if_here(), *options, *map(str, folders.values())])
     images_of = {Path(folder).name: count for folder, count in counts["images"].items()}
     found = [
         _Suite(name, question(place), images_of.get(name, 0)) for name, place in folders.items()

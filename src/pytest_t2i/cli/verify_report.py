@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from mimetypes import guess_type
 from pathlib import Path
 
 from pytest_t2i.cli.support.arguments import path, say
@@ -11,6 +13,8 @@ from pytest_t2i.runs.manifest import NAME, read_report_manifest, unlisted_files,
 from pytest_t2i.sections.words import several
 
 REPORT = Path("reports/t2i")
+NAMED = 3
+"""Number of missing files of one kind up to which each is named."""
 CHANGED = 1
 """The exit status where a file differs from the manifest, or is missing."""
 
@@ -28,8 +32,14 @@ def run(folder: Path) -> int:
     manifest = read_report_manifest(folder)
     findings = list(verify(manifest, folder))
     bad = [finding for finding in findings if finding.state in ("changed", "missing")]
+    missing: dict[str, list[str]] = {}
     for finding in bad:
-        say(f"{finding.state}: {finding.path}")
+        if finding.state == "changed":
+            say(f"changed: {finding.path}")
+        else:
+            missing.setdefault(_kind(finding.path), []).append(finding.path)
+    for kind, paths in missing.items():
+        say(f"missing: {_counted(paths, kind)}")
     away = sum(finding.state == "not here" for finding in findings)
     if away:
         say(f"not checked: {several(away, 'file')} outside of this folder, which are not here")
@@ -45,3 +55,18 @@ def run(folder: Path) -> int:
     which = f"{len(findings) - away} of" if away else "all"
     say(f"verified: {which} {several(len(findings), 'file')} of {place}")
     return 0
+
+
+def _kind(path: str) -> str:
+    """Return what a file is, in a word."""
+    if "/thumbnails/" in path:
+        return "thumbnail"
+    kind, _ = guess_type(path)
+    return "picture" if (kind or "").startswith("image/") else "file"
+
+
+def _counted(paths: Sequence[str], kind: str) -> str:
+    """Return the names of a few files, or the number of many with the first."""
+    if len(paths) <= NAMED:
+        return ", ".join(paths)
+    return f"{several(len(paths), kind)}, such as {paths[0]}"

@@ -463,7 +463,7 @@ class Components:
             [*self.catalogue.models, *models.local],
             brought_by_companion("model", name)
             or hint_of_module(name)
-            or "A hub id (owner/name), a folder with model_index.json, images:DIR, a service "
+            or "A hub id (owner/name), a folder that save_pretrained wrote, images:DIR, a service "
             "(openai:MODEL, fal:MODEL and others) and module:factory are accepted, too.",
         )
 

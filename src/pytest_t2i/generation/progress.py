@@ -165,42 +165,44 @@ class Lines:
 
 
 class Bar:
-    """A bar that shows done/total, images per second and time left."""
+    """A bar with done/total, time left and images per second, before the words that may be cut."""
 
     def __init__(self, file: TextIO) -> None:
         from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
+        from rich.progress import BarColumn, ProgressColumn, Task
         from rich.progress import Progress as RichProgress
+        from rich.table import Column
+        from rich.text import Text
 
+        class Status(ProgressColumn):
+            def render(self, task: Task) -> Text:
+                seconds, left = task.elapsed or 0.0, task.time_remaining
+                words = [
+                    f"t2i {task.completed:.0f}/{task.total:.0f}",
+                    "" if left is None else f"{clock_time(left)} left",
+                    pace(int(task.completed), seconds),
+                    f"{clock_time(seconds)} so far",
+                ]
+                text = f"{', '.join(filter(None, words))}: {task.description}"
+                return Text(text, no_wrap=True, overflow="ellipsis")
+
+        console = Console(file=file)
+        # A column that may wrap gives way to the others: the text's end is cut, not the bar.
         self._bar = RichProgress(
-            TextColumn("[bold]t2i[/bold] {task.description}"),
-            BarColumn(bar_width=30),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[pace]}"),
-            TimeElapsedColumn(),
-            TextColumn("so far, left:"),
-            TimeRemainingColumn(),
-            console=Console(file=file),
+            BarColumn(bar_width=min(30, console.width // 6)),
+            Status(table_column=Column(no_wrap=False)),
+            console=console,
         )
-        self._started, self._done, self._task = 0.0, 0, None
+        self._task: Any = None
 
     def start(self, title: str, total: int) -> None:
         """See Progress."""
-        self._started, self._done = time.monotonic(), 0
         self._bar.start()
-        self._task = self._bar.add_task(title, total=total, pace="")  # type: ignore[assignment]
+        self._task = self._bar.add_task(title, total=total)
 
     def advance(self, count: int) -> None:
         """See Progress."""
-        self._done += count
-        speed = pace(self._done, time.monotonic() - self._started)
-        self._bar.update(self._task, advance=count, pace=speed)  # type: ignore[arg-type]
+        self._bar.advance(self._task, count)
 
     def say(self, note: str) -> None:
         """See Progress."""

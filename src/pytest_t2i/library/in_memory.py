@@ -138,7 +138,9 @@ def name_of_model(model: Any, given: str | None = None) -> str:
 def _is_pipeline(model: Any) -> bool:
     # A pipeline can exist only if diffusers was imported.
     diffusers = sys.modules.get("diffusers")
-    return diffusers is not None and isinstance(model, diffusers.DiffusionPipeline)
+    names = ("DiffusionPipeline", "ModularPipeline")
+    kinds = tuple(kind for name in names if (kind := getattr(diffusers, name, None)) is not None)
+    return isinstance(model, kinds)
 
 
 def _pipeline(pipeline: Any, options: LoadOptions, fingerprint: str | None) -> TextToImage:

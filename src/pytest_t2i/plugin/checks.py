@@ -14,6 +14,7 @@ import pytest
 from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import printable
+from pytest_t2i.reporting.formatting import change_words
 from pytest_t2i.runs.session import Session
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import Compared
@@ -38,7 +39,10 @@ def unpickled(text: str) -> Any:
 
 def note(item: pytest.Item, check: Check) -> None:
     """Keep a check with the test that made it, and as a JUnit property."""
-    item.user_properties.append((line(f"t2i {check.metric} {check.subject}"), one_line(check)))
+    name = f"{check.metric} {check.subject}"
+    if check.is_change:
+        name = f"change of {name} since the {check.against}"
+    item.user_properties.append((line(f"t2i {name}"), one_line(check)))
     item.stash.setdefault(CHECKS, []).append(check)
 
 
@@ -52,6 +56,16 @@ def clear_checks(item: pytest.Item) -> None:
     item.stash[CHECKS] = []
     item.stash[COMPARED] = []
     item.user_properties[:] = [p for p in item.user_properties if not p[0].startswith("t2i ")]
+
+
+def shorten(report: Any) -> None:
+    """Keep only the first line of an assertion for pytest's list of failed tests.
+
+    Pytest prints all lines there where the variable CI is set; each stands above with its test.
+    """
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:
+        crash.message = crash.message.partition("\n")[0]
 
 
 def attach(report: Any, item: pytest.Item, *, is_worker: bool) -> None:
@@ -123,5 +137,9 @@ def one_line(check: Check) -> str:
     """Return a verdict as the value of a JUnit property."""
     if check.estimate is None:
         return f"{check.outcome} (no evidence) {check.operator} {check.bound:g}"
-    interval = f"{check.estimate:.4f} [{check.low:.4f}, {check.high:.4f}]"
+    interval = (
+        change_words(check)
+        if check.is_change
+        else f"{check.estimate:.4f} [{check.low:.4f}, {check.high:.4f}]"
+    )
     return f"{check.outcome} {interval} {check.operator} {check.bound:g} n={check.n}"

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
 import pytest
 
@@ -25,10 +26,12 @@ from pytest_t2i.metrics.info import register
 from pytest_t2i.option_names import TYPED
 from pytest_t2i.plugin.checks import (
     attach,
+    checks_of,
     clear_checks,
     gather,
     keep,
     note,
+    shorten,
     sort_by_test,
     status_of,
 )
@@ -119,15 +122,36 @@ class Aside:
             self._stream = None
 
 
-class JUnitTotals:
-    """Adds the counts of passed, failed and inconclusive checks before pytest writes the file."""
+class JUnitVerdicts:
+    """Adds the verdicts to pytest's JUnit file: an inconclusive test is skipped, with its reason.
+
+    The file knows no other word for a test that neither passed nor failed.
+    """
 
     def __init__(self, config: pytest.Config, session: Session) -> None:
         self._config, self._session = config, session
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count a test that pytest has just counted as passed as skipped, if it is inconclusive."""
+        xml = _writer(self._config)
+        if xml is None or status_of(report) is None:
+            return
+        from _pytest.junitxml import bin_xml_escape
+
+        from pytest_t2i.reporting.failure_text import explained
+
+        checks = [c for c in checks_of(report) if c.outcome is Outcome.INCONCLUSIVE]
+        texts = [explained(check) for check in checks]
+        reasons = "; ".join(lines[0] for lines in texts)
+        skipped = Element("skipped", type="pytest.skip", message=bin_xml_escape(reasons))
+        skipped.text = bin_xml_escape("\n".join(line for lines in texts for line in lines))
+        xml.stats["passed"] -= 1
+        xml.node_reporter(report).append(skipped)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the properties; all reports have arrived."""
+        """Write the counts of passed, failed and inconclusive checks; all reports have arrived."""
         xml = _writer(self._config)
         if xml is None:
             return
@@ -183,7 +207,7 @@ class Run:
         self.limits = LimitFiles(config.rootpath, settings.limits)
         self.workers = Workers(config, self.session)
         self.aside = Aside()
-        config.pluginmanager.register(JUnitTotals(config, self.session), "t2i-junit")
+        config.pluginmanager.register(JUnitVerdicts(config, self.session), "t2i-junit")
 
     # start
 
@@ -351,6 +375,7 @@ class Run:
         report = yield
         report.t2i_marked = item.get_closest_marker("t2i") is not None
         if call.when == "call":
+            shorten(report)
             attach(report, item, is_worker=self.workers.is_worker)
         return report
 
@@ -427,8 +452,10 @@ class Run:
             if self.settings.save_baseline is not None and not self.session.is_interrupted:
                 save_baseline(self.results, self.settings.save_baseline)
 
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print the summary of the run."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None]:
+        """Print the summary of the run after all others, pytest's list of failed tests included."""
+        yield
         if self.error is not None and self.workers.are_used:
             terminalreporter.write_line(f"ERROR: {self.error}", red=True)
         if self.record is not None:

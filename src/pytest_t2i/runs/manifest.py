@@ -33,6 +33,7 @@ from pytest_t2i.files import (
 )
 from pytest_t2i.generation.store.read_only import picture_hashes
 from pytest_t2i.generation.store.thumbnails import thumbnail_file, thumbnail_rows
+from pytest_t2i.runs.explanation.record import NAME as EXPLANATION
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.session import Session
 from pytest_t2i.runs.statement import PYPROJECT
@@ -345,27 +346,40 @@ class Finding(NamedTuple):
 def verify(manifest: ReportManifest, report: Path) -> Iterator[Finding]:
     """Compare the files of a manifest with those that exist now, and yield a finding for each.
 
-    A folder that was mailed without its project has none of the files outside of it, and ready-made
-    pictures may be removed together.
+    A folder that was mailed without its project has none of the files outside of it but those that
+    were made of the run, and ready-made pictures may be removed together.
     """
-    own = {path: sha for path, sha in manifest.files.items() if not UP.match(path)}
-    others = {path: sha for path, sha in manifest.files.items() if path not in own}
-    for hashes, may_go in ((own, False), (others, True), (manifest.copied, True)):
-        now = {path: sha256_of(_file_named(report, path)) for path in hashes}
-        is_away = may_go and not any(now.values())
-        for path, expected in hashes.items():
-            if now[path] is None:
-                yield Finding("not here" if is_away else "missing", path)
-            else:
-                yield Finding("same" if now[path] == expected else "changed", path)
+    known = {**manifest.files, **manifest.copied}
+    places = {path: _place(report, path) for path in known}
+    now = {path: sha256_of(_file_named(report, place)) for path, place in places.items()}
+    inputs = [path for path in manifest.files if UP.match(path) and not _is_made(path)]
+    is_away = not any(now[path] for path in inputs)
+    are_gone = not any(now[path] for path in manifest.copied)
+    for path, expected in known.items():
+        if now[path] is None:
+            may_go = are_gone if path in manifest.copied else is_away and UP.match(path)
+            yield Finding("not here" if may_go else "missing", path)
+        else:
+            yield Finding("same" if now[path] == expected else "changed", places[path])
 
 
 def unlisted_files(manifest: ReportManifest, report: Path) -> list[str]:
     """List the files beside a manifest that are not in it, without folders and hidden files."""
+    listed = {NAME, *(_place(report, path) for path in manifest.files)}
     return sorted(
         file.name
         for file in report.iterdir()
-        if file.is_file()
-        and not file.name.startswith(".")
-        and file.name not in (NAME, *manifest.files)
+        if file.is_file() and not file.name.startswith(".") and file.name not in listed
     )
+
+
+def _is_made(path: str) -> bool:
+    """Tell whether a command makes the file from a run.json, at any time after the run."""
+    return path.endswith(".pdf") or Path(path).name == EXPLANATION
+
+
+def _place(report: Path, path: str) -> str:
+    """Return where a file of the manifest lies; what was made may have been moved beside it."""
+    beside = Path(path).name
+    is_moved = _is_made(path) and not _file_named(report, path).exists()
+    return beside if is_moved and (report / beside).is_file() else path

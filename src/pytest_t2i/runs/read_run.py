@@ -47,7 +47,26 @@ def read_run(path: str | Path) -> RunRecord:
             for name, part in record.audits.items()
         },
     )
+    _check_outcomes(record, plain.get("outcome"), path)
     return _with_pictures_found(_in_order_of_detectors(record), path)
+
+
+def _check_outcomes(record: RunRecord, written: Any, path: Path) -> None:
+    """Raise FileFormatError where a written outcome is not the one that the evidence gives."""
+    remedy = "The file was changed after its run: take the one that the run wrote"
+    for number, check in enumerate(record.checks):
+        if check.is_contradicted:
+            interval = "no evidence" if check.interval is None else f"{check.interval}"
+            raise FileFormatError(
+                path,
+                f"expected the outcome that {interval} has against {check.operator} "
+                f"{check.bound:g}, got {check.outcome.value}.",
+                where=f"checks.{number}",
+                remedy=remedy,
+            )
+    if written != record.outcome.value:
+        message = f"expected {record.outcome.value}, which its checks give, got {written!r}."
+        raise FileFormatError(path, message, where="outcome", remedy=remedy)
 
 
 def _in_order_of_detectors(record: RunRecord) -> RunRecord:

@@ -129,6 +129,16 @@ class Check:
         return self.against == "limit" or self.decided_by == "margin"
 
     @property
+    def is_contradicted(self) -> bool:
+        """Whether its interval says otherwise: no PASS or FAIL of a limit has one that holds it."""
+        if self.outcome is Outcome.INCONCLUSIVE or self.is_change:
+            return False
+        if self.low is None or self.high is None:
+            return True
+        lies_below = self.operator.startswith("<") is (self.outcome is Outcome.PASS)
+        return self.high > self.bound if lies_below else self.low < self.bound
+
+    @property
     def is_by_people(self) -> bool:
         """Whether people's labels correct the estimate, by one of the PPI++ estimators."""
         return "ppi++" in self.method

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_t2i.cli import reproduce
 from pytest_t2i.cli.main import COMMANDS, main
-from pytest_t2i.cli.reproduce import reproduction
+from pytest_t2i.cli.reproduce import NOTHING_RUN, reproduction
 
 REPOSITORY = Path(__file__).parents[3]
 PAPERS = REPOSITORY.parent / "shared" / "papers"
@@ -124,31 +124,64 @@ def test_the_page_has_the_list_of_the_command(capsys):
 def test_what_cannot_run_says_what_it_lacks(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(reproduce, "is_in_hub_cache", lambda repository: False)
-    assert main(["reproduce", "lyu", "--row", "table 6"]) == 0
+    assert main(["reproduce", "lyu", "--row", "table 6"]) == NOTHING_RUN
     told = " ".join(capsys.readouterr().out.split())
-    assert "lyu Table 6: not run, for want of" in told
-    assert "stabilityai/stable-diffusion-xl-base-1.0" in told
-    assert "suites/parity" in told
+    lacking, _, command = told.removeprefix("lyu Table 6: not run, for want of ").partition(". ")
+    assert "stabilityai/stable-diffusion-xl-base-1.0" in lacking
+    assert "suites" not in lacking, "the shipped suite is there"
+    assert str(REPOSITORY / "suites/parity") in command.replace("- ", "-")
+    assert "nothing was run" in told
+
+
+def test_a_row_without_a_command_says_so(capsys):
+    """It printed nothing, and ended as if all had been made."""
+    assert main(["reproduce", "lyu", "--row", "Figure 1"]) == NOTHING_RUN
+    told = " ".join(capsys.readouterr().out.split())
+    assert "lyu Figure 1: not run, nothing is measured: a drawing" in told
+    assert "nothing was run" in told
+
+
+def made_of(monkeypatch, **ways):
+    """A list with one table for each of these ways."""
+    rows = [reproduce.ReproducedTable(f"Table {name}", name, "shows") for name in ways]
+    made = reproduce.Reproduction(ways, {"lyu": reproduce.Document(tuple(rows))})
+    monkeypatch.setattr(reproduce, "reproduction", lambda: made)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("has_own", [False, True])
+def test_a_shipped_suite_runs_where_the_folder_has_none(capfd, monkeypatch, tmp_path, has_own):
+    monkeypatch.chdir(tmp_path)
+    if has_own:
+        (tmp_path / "suites/quick").mkdir(parents=True)
+        (tmp_path / "suites/quick/test_mine.py").write_text("def test_mine(): pass")
+    command = "pytest --collect-only -q suites/quick"
+    made_of(monkeypatch, one=reproduce.Way("here", command, files=("suites/quick",)))
+    assert main(["reproduce", "lyu"]) == 0
+    told = capfd.readouterr().out
+    assert ("test_mine" in told) is has_own
+    assert ("test_model_bias_score" in told) is not has_own
+
+
+def test_what_was_run_sets_the_status_beside_what_lacks_something(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    lacks = reproduce.Way("here", "t2i list axes", files=("absent",))
+    made_of(monkeypatch, lacks=lacks, made=reproduce.Way("here", "t2i list prompts"))
+    assert main(["reproduce", "lyu"]) == 0
 
 
 def test_what_is_there_runs_beside_the_published_numbers(capfd, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    way = reproduce.Way("here", "t2i list prompts", published="Table 9: .5")
-    row = reproduce.ReproducedTable("Table 9", "one", "shows")
-    made = reproduce.Reproduction({"one": way}, {"lyu": reproduce.Document((row,))})
-    monkeypatch.setattr(reproduce, "reproduction", lambda: made)
+    made_of(monkeypatch, one=reproduce.Way("here", "t2i list prompts", published="Table 9: .5"))
     assert main(["reproduce", "lyu"]) == 0
     told = capfd.readouterr().out
-    assert told.index("lyu Table 9: t2i list prompts") < told.index("profession-")
+    assert told.index("lyu Table one: t2i list prompts") < told.index("profession-")
     assert told.rstrip().endswith("published: Table 9: .5")
 
 
 def test_a_command_that_fails_is_a_failure(capfd, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    row = reproduce.ReproducedTable("Table 9", "one", "shows")
-    way = reproduce.Way("here", "t2i report absent.json")
-    made = reproduce.Reproduction({"one": way}, {"lyu": reproduce.Document((row,))})
-    monkeypatch.setattr(reproduce, "reproduction", lambda: made)
+    made_of(monkeypatch, one=reproduce.Way("here", "t2i report absent.json"))
     assert main(["reproduce", "lyu"]) == 1
 
 

@@ -170,6 +170,19 @@ def test_unknown_detectors_are_answered_with_the_known(components):
         ("[models.a]\npath = 'x'\nstep = 3\n", r"\[models.a\] step: unknown key"),
         ("[models.a]\npath = 'x'\nparts = 'vae'\n", r"\[models.a\].*parts='vae'"),
         ("[models.a]\npath = 'x'\nmax_sequence_length = 0\n", r"max_sequence_length"),
+        ("[models.a]\npath = 'x'\nextra = 3\n", r"\[models.a\].*extra=3"),
+        (
+            "[models.a]\npath = 'x'\n[models.a.extra]\nnum_inference_steps = 9\n",
+            r"\[models.a\] extra: .*num_inference_steps.*Set steps in \[models.a\]",
+        ),
+        (
+            "[models.a]\npath = 'x'\n[models.a.extra]\nprompt = 'a'\n",
+            r"\[models.a\] extra: .*prompt.*The run sets it",
+        ),
+        (
+            "[models.a]\npath = 'x'\nadapter = 'openai'\n[models.a.extra]\nquality = 'high'\n",
+            r"extra: expected no arguments of a pipeline for the adapter 'openai'",
+        ),
         ("[weights]\nclip = 3\n", r"\[weights.clip\]"),
         ("[weights.clip]\na = 3\n", r"\[weights.clip\] a: expected a path"),
         ("[models", "not valid TOML"),
@@ -209,6 +222,20 @@ def test_parts_and_changes_of_a_catalogue_are_found(tmp_path):
         "changes": str(tmp_path / "tuned.safetensors"),
         "call": {"max_sequence_length": 9},
     }
+
+
+def test_further_arguments_of_a_pipeline_are_passed_on(tmp_path):
+    (tmp_path / "c.toml").write_text(
+        "[models.a]\npath = 'x/y'\nmax_sequence_length = 9\n"
+        "[models.a.extra]\nclip_skip = 2\nlayers = [1, 2]\n[models.b]\npath = 'x/y'\n"
+    )
+    registry = Registry("catalogue")
+    registry.update({"mine": lambda: tmp_path / "c.toml"})
+    models = read_catalogues(registry).models
+    assert models["a"].options.extra == {
+        "call": {"clip_skip": 2, "layers": [1, 2], "max_sequence_length": 9}
+    }
+    assert models["b"].options.extra == {}, "keys stay as they are without any"
 
 
 def test_a_projects_own_catalogue_wins(components, tmp_path, monkeypatch):

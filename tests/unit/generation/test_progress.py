@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
 from threading import Event
+from time import sleep
+
+import pytest
 
 from pytest_t2i.generation import progress
 from pytest_t2i.generation.progress import Bar, Follower, Lines, Shared
@@ -69,6 +73,28 @@ def test_the_bar_shows_what_is_done():
     bar.stop()
     assert "4/4" in file.getvalue()
     assert "a note" in file.getvalue()
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 120])
+@pytest.mark.parametrize("title", ["examining pictures", "making images with you/" + "long-" * 30])
+def test_the_bar_keeps_the_count_and_the_time_left(monkeypatch, columns, title):
+    """Under 80 columns a long name of a model has taken the place of both."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    file = Terminal()
+    bar = Bar(file)
+    bar.start(title, 36_000)
+    bar.advance(9_000)
+    sleep(0.01)  # a speed needs two times
+    bar.advance(9_000)
+    bar.stop()
+    last = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", file.getvalue()).splitlines()[-1]
+    assert re.search(r"t2i 18000/36000, \d+:\d\d left", last)
+    assert len(last.rstrip()) <= columns
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
 
 
 def test_progress_is_followed_from_another_process(tmp_path):

@@ -148,6 +148,61 @@ def test_a_report_rendered_anew_has_a_manifest_of_its_own(report, place):
     assert main(["report", "verify", str(folder)]) == 0
 
 
+@pytest.fixture
+def with_pictures(report):
+    """A report of a project with many pictures, whose PDF was made in the project."""
+    root = report.parents[1]
+    for number in range(200):
+        for file in (f".t2i/images/{number}.png", f".t2i/thumbnails/{number}.webp"):
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            (root / file).write_text(str(number))
+    files = [file for file in (root / ".t2i").rglob("*") if file.is_file()]
+    manifest = read_report_manifest(report).with_files(files, report, root)
+    write_manifest(manifest, report)
+    (root / "fairness.pdf").write_text("pdf")
+    add_outputs(report / "run.json", [root / "fairness.pdf"])
+    return report
+
+
+def verified(folder, capsys):
+    status = main(["report", "verify", str(folder)])
+    return status, capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("place", ["t2i/fairness.pdf", "fairness.pdf"])
+def test_a_pdf_that_was_mailed_with_its_report_is_checked(with_pictures, tmp_path, capsys, place):
+    """A line for each picture of the project said that it is missing, and another one the PDF."""
+    mailed = shutil.copytree(with_pictures, tmp_path / "mailed/reports/t2i")
+    paper = {"t2i/fairness.pdf": mailed, "fairness.pdf": mailed.parents[1]}[place] / "fairness.pdf"
+    shutil.copy(with_pictures.parents[1] / "fairness.pdf", paper)
+    status, told = verified(mailed, capsys)
+    assert status == 0
+    assert told[0] == "not checked: 401 files outside of this folder, which are not here"
+    assert told[-1].startswith("verified: 2 of 403 files")
+    assert not any("not named by" in line for line in told)
+    paper.write_text("another")
+    status, told = verified(mailed, capsys)
+    assert status == 1
+    named = "fairness.pdf" if paper.parent == mailed else "../../fairness.pdf"
+    assert told[0] == f"changed: {named}"
+    paper.unlink()
+    assert verified(mailed, capsys)[0] == 0
+
+
+def test_missing_files_have_one_line_a_kind(with_pictures, capsys):
+    root = with_pictures.parents[1]
+    shutil.rmtree(root / ".t2i")
+    (root / "fairness.pdf").unlink()
+    status, told = verified(with_pictures, capsys)
+    assert status == 1
+    assert told[:-2] == [
+        "missing: 200 pictures, such as ../../.t2i/images/0.png",
+        "missing: 200 thumbnails, such as ../../.t2i/thumbnails/0.webp",
+        "missing: ../../fairness.pdf",
+    ]
+    assert told[-1].startswith("NOT VERIFIED: 401 of 403 files")
+
+
 def test_leftovers_of_another_run_are_named_and_turn_nothing(report, capsys):
     (report / "20260101T000000-m-abcdef").mkdir(parents=True)
     for name in ("fairness.pdf", "manifest.json.sig", ".latest.lock"):

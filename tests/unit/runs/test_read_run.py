@@ -10,10 +10,12 @@ from filled import filled
 
 from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.shared_blocks import Counts
-from pytest_t2i.data import Detection
+from pytest_t2i.cli.main import main
+from pytest_t2i.data import Detection, Outcome
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import SCHEMA, ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.verdicts.check import Check
 
 
 def test_the_deciding_detector_is_the_first_again(tmp_path):
@@ -74,3 +76,66 @@ def test_another_schema_is_refused(tmp_path):
         FileFormatError, match=f"expected schema '{SCHEMA}', got 'pytest-t2i/run/99'"
     ):
         read_run(file)
+
+
+def checked(outcome, low, high, *, operator="<=", against="limit"):
+    middle = (low + high) / 2
+    return Check(
+        "t.py::t", "model_bias_score", "model", Outcome(outcome), middle, low, high, 0.9, "m", 9,
+        operator, 0.5, against=against, is_of_model=True,
+    )  # fmt: skip
+
+
+def changed(tmp_path, check, **keys):
+    """A file whose checks or outcome were written anew by hand."""
+    run = RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, checks=(check,))
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(json.loads(run.to_json()) | keys))
+    return file
+
+
+@pytest.mark.parametrize("written", ["PASS", "INCONCLUSIVE", "", None])
+def test_an_outcome_that_the_checks_do_not_give_is_refused(tmp_path, written):
+    """Reports went on with what was left of the run, and said nothing."""
+    file = changed(tmp_path, checked("FAIL", 0.6, 0.9), outcome=written)
+    with pytest.raises(FileFormatError, match="outcome: expected FAIL, which its checks give, got"):
+        read_run(file)
+    for command in (["report", str(file), str(tmp_path / "r")], ["compare", str(file), str(file)]):
+        assert main(command) == 2
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "operator", "right"),
+    [
+        (0.6, 0.9, "<=", {"FAIL", "INCONCLUSIVE"}),
+        (0.1, 0.4, "<=", {"PASS", "INCONCLUSIVE"}),
+        (0.1, 0.5, "<", {"PASS", "INCONCLUSIVE"}),
+        (0.4, 0.6, "<=", {"INCONCLUSIVE"}),
+        (0.6, 0.9, ">=", {"PASS", "INCONCLUSIVE"}),
+        (0.1, 0.4, ">=", {"FAIL", "INCONCLUSIVE"}),
+        (0.4, 0.6, ">", {"INCONCLUSIVE"}),
+    ],
+)
+@pytest.mark.parametrize("outcome", ["PASS", "FAIL", "INCONCLUSIVE"])
+def test_a_check_whose_interval_says_otherwise_is_refused(
+    tmp_path, low, high, operator, right, outcome
+):
+    file = changed(tmp_path, checked(outcome, low, high, operator=operator))
+    if outcome in right:
+        assert read_run(file).checks[0].outcome == outcome
+    else:
+        with pytest.raises(FileFormatError, match=r"checks\.0: expected the outcome that .* has"):
+            read_run(file)
+
+
+def test_a_change_may_rest_on_another_test_than_its_interval(tmp_path):
+    check = checked("FAIL", -0.1, 0.9, against="baseline")
+    assert read_run(changed(tmp_path, check)).outcome is Outcome.FAIL
+
+
+def test_a_verdict_without_evidence_is_refused(tmp_path):
+    bare = replace(
+        checked("PASS", 0.1, 0.4), estimate=None, low=None, high=None, level=None, method="", n=0
+    )
+    with pytest.raises(FileFormatError, match="the outcome that no evidence has"):
+        read_run(changed(tmp_path, bare))

@@ -14,11 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy, deepcopy
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.models.attention import Sums, observed, word_maps, word_tokens
+from pytest_t2i.adapters.models.modular import drawn, facts_of, is_modular, is_switched_off
 from pytest_t2i.adapters.models.pipelines import (
     GUIDERS,
     Calls,
@@ -153,6 +154,7 @@ def _facts(
         "diffusers": diffusers.__version__,
         "transformers": transformers.__version__,
         **_rewriting(pipeline, options),
+        **facts_of(pipeline),
     }
 
 
@@ -485,7 +487,11 @@ class DiffusersModel:
             (generators,) = generators
         prompts = [request.prompt for request in batch]
         for name, guider in self._guiders.items():
-            scale = {} if settings.guidance is None else {"guidance_scale": settings.guidance}
+            scale: dict[str, Any] = {}
+            if settings.guidance is not None:
+                scale["guidance_scale"] = settings.guidance
+                if is_switched_off(guider):
+                    scale["enabled"] = True
             setattr(self.pipeline, name, guider.new(**scale))
         try:
             with (
@@ -497,7 +503,8 @@ class DiffusersModel:
                 text = self._text_arguments(self._rewritten.prompts(prompts, call), negative)
                 # Pictures of the four families leave the device as bytes, in one copy.
                 kind = "pil" if self._family is None else "pt"
-                return self.pipeline(**call, **text, generator=generators, output_type=kind)
+                run = partial(drawn, self.pipeline) if is_modular(self.pipeline) else self.pipeline
+                return run(**call, **text, generator=generators, output_type=kind)
         except T2IError:
             raise
         except ValueError as error:
@@ -509,10 +516,16 @@ class DiffusersModel:
                 f"{type(self.pipeline).__name__} failed on a batch of {len(batch)} "
                 f"(first prompt {prompts[0]!r}): {type(error).__name__}: {error}"
             ) from error
+        finally:
+            for name, guider in self._guiders.items():
+                setattr(self.pipeline, name, guider)
 
     def _text_arguments(self, prompts: list[str], negative: str | None) -> dict[str, Any]:
         if self._texts is not None:
             return {**self._texts.arguments(prompts, negative)}
+        if self._calls.makes_one:  # DreamLite and FLUX.3 take no list
+            (prompt,) = prompts
+            return {"prompt": prompt, **({} if negative is None else {"negative_prompt": negative})}
         unwanted = {} if negative is None else {"negative_prompt": [negative] * len(prompts)}
         return {"prompt": prompts, **unwanted}
 

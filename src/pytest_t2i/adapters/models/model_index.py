@@ -9,15 +9,22 @@ from pytest_t2i.errors import FileFormatError, ModelLoadError
 from pytest_t2i.files import parse_json, read_text
 
 INDEX = "model_index.json"
+MODULAR = "modular_model_index.json"
+"""The index of a pipeline that is made of blocks."""
 
 
 SHOWN = 5
 """Number of file names in a message before "and N more"."""
 
 
+def is_modular_folder(folder: Path) -> bool:
+    """Tell whether a folder has only the index of a modular pipeline."""
+    return (folder / MODULAR).is_file() and not (folder / INDEX).is_file()
+
+
 def read_index(folder: Path) -> dict[str, Any]:
-    """Read a pipeline's ``model_index.json``."""
-    path = folder / INDEX
+    """Read a pipeline's ``model_index.json``, or that of a modular one."""
+    path = folder / (MODULAR if is_modular_folder(folder) else INDEX)
     try:
         index = parse_json(path, read_text(path))
     except FileFormatError as error:

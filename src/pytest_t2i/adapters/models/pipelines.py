@@ -19,7 +19,21 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from pytest_t2i.adapters.models.model_index import INDEX, SHOWN, read_index
+from pytest_t2i.adapters.models.model_index import (
+    INDEX,
+    MODULAR,
+    SHOWN,
+    is_modular_folder,
+    read_index,
+)
+from pytest_t2i.adapters.models.modular import (
+    CODE,
+    is_modular,
+    is_switched_off,
+    parameters_of,
+    parts_of_others,
+    read_modular,
+)
 from pytest_t2i.adapters.models.prompt_embeddings import Family
 from pytest_t2i.adapters.support.devices import is_out_of_memory, memory_guard
 from pytest_t2i.adapters.support.digests import WEIGHTS_AND_CONFIGS, file_digest
@@ -49,10 +63,10 @@ def check_index(folder: Path) -> None:
             f"{folder} {kind}. Give a folder written by save_pretrained, or a hub id "
             "such as 'owner/name'."
         )
-    if not (folder / INDEX).is_file():
+    if not (folder / INDEX).is_file() and not is_modular_folder(folder):
         names = sorted(path.name for path in folder.iterdir())
         raise ModelLoadError(
-            f"{folder}: expected a diffusers pipeline with {INDEX}, found "
+            f"{folder}: expected a diffusers pipeline with {INDEX} or {MODULAR}, found "
             f"{some(names, SHOWN) or 'nothing'}. Write one with pipeline.save_pretrained(folder)."
         )
     read_index(folder)
@@ -263,8 +277,23 @@ def pipeline_folder(options: LoadOptions) -> Path:
             trust_remote_code=options.trust_remote_code,
         )
     except Exception as error:  # noqa: BLE001  the hub client raises a dozen kinds
+        if (modular := _modular_folder(options)) is not None:
+            return modular
         raise load_failure(error, source, options.revision) from None
     return Path(fetched)
+
+
+def _modular_folder(options: LoadOptions) -> Path | None:
+    """A modular pipeline of the hub, which has no ``model_index.json``; None if it is none."""
+    patterns = [MODULAR, CODE, *(f"*/{pattern}" for pattern in PATTERNS)]
+    try:
+        index = huggingface_hub.hf_hub_download(options.source, MODULAR, revision=options.revision)
+        huggingface_hub.snapshot_download(
+            options.source, revision=Path(index).parent.name, allow_patterns=patterns
+        )
+    except Exception:  # noqa: BLE001 - the caller tells the failure of the other index
+        return None
+    return Path(index).parent
 
 
 def parts_elsewhere(folder: Path, options: LoadOptions) -> dict[str, Path]:
@@ -272,6 +301,9 @@ def parts_elsewhere(folder: Path, options: LoadOptions) -> dict[str, Path]:
     index = read_index(folder)
     names = list(components(index))
     parts = part_folders(options, [*names, *absent_parts(index)], folder)
+    if is_modular_folder(folder):
+        own = [name for name in names if name not in parts]
+        parts |= parts_of_others(index, folder, own)
     for name in names:
         _check_weights(folder, parts.get(name, folder / name))
     return parts
@@ -280,7 +312,7 @@ def parts_elsewhere(folder: Path, options: LoadOptions) -> dict[str, Path]:
 def absent_parts(index: dict[str, Any]) -> list[str]:
     """Parts that the class has and the folder has not: HiDream's fourth text encoder, SD3's T5."""
     kind = getattr(diffusers, str(index["_class_name"]), None)
-    if kind is None:
+    if kind is None or "_blocks_class_name" in index:
         return []
     parameters = inspect.signature(kind.__init__).parameters.values()
     names = {part.name for part in parameters if part.kind is not part.VAR_KEYWORD} - {"self"}
@@ -362,7 +394,12 @@ def load_pipeline(
     with memory_guard(f"loading {options.source!r}"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with assembled(folder, parts) as full_folder:
-            pipeline = _text_to_image(_read(full_folder, parts, options, dtype), options.source)
+            if is_modular_folder(folder):
+                names = list(components(read_index(folder)))
+                pipeline = read_modular(full_folder, names, options, dtype)
+            else:
+                pipeline = _read(full_folder, parts, options, dtype)
+            pipeline = _text_to_image(pipeline, options.source)
         _without_shift(pipeline)
         if options.extra.get("changes"):
             apply_changes(pipeline, options.extra["changes"])
@@ -371,7 +408,8 @@ def load_pipeline(
             pipeline.enable_model_cpu_offload(device=device)
         else:
             pipeline.to(device)
-    pipeline.set_progress_bar_config(disable=True)
+    if not is_modular(pipeline):
+        pipeline.set_progress_bar_config(disable=True)
     return pipeline
 
 
@@ -431,14 +469,14 @@ IMAGE_OPTIONAL = frozenset(
 
 
 def _text_to_image(pipeline: Any, source: str) -> Any:
-    parameters = inspect.signature(pipeline.__call__).parameters
+    parameters = parameters_of(pipeline)
     needed = {n for n, p in parameters.items() if p.default is p.empty and p.kind != p.VAR_KEYWORD}
     draws = "prompt" in parameters and not needed - {"prompt"}
     if draws and ("image" not in parameters or type(pipeline).__name__ in IMAGE_OPTIONAL):
         return pipeline
     try:
         return diffusers.AutoPipelineForText2Image.from_pipe(pipeline)
-    except ValueError:
+    except (AttributeError, ValueError):  # AttributeError: of blocks that make no picture
         raise ModelLoadError(
             f"{source!r}: expected a text-to-image pipeline, got a {type(pipeline).__name__}. "
             "Choose another model."
@@ -572,6 +610,10 @@ REWRITINGS = (
 ONE_AT_A_TIME = frozenset(
     {
         "AmusedPipeline",
+        "DreamLiteMobilePipeline",
+        "DreamLitePipeline",
+        "Flux3DistilledModularPipeline",
+        "Flux3ModularPipeline",
         "GlmImagePipeline",
         "PRXPipeline",
         "PRXPixelPipeline",
@@ -581,9 +623,9 @@ ONE_AT_A_TIME = frozenset(
 )
 """Classes that make one picture a call, as a batch would change or break it.
 
-GLM-Image draws the tokens of a whole batch from the seed of its first picture, aMUSEd takes one
-generator alone, guidance in PRX and Wuerstchen fails where a batch has more than one picture, and
-the views of a panorama are made from mixed rows.
+GLM-Image draws the tokens of a whole batch from the seed of its first picture, DreamLite and FLUX.3
+take no list of prompts, aMUSEd takes one generator alone, guidance in PRX and Wuerstchen fails with
+more than one picture, and the views of a panorama are made from mixed rows.
 """
 GUIDERS = ("guider", "ocr_guider")
 """Parts of a pipeline that guide, in place of an argument."""
@@ -608,7 +650,7 @@ class Calls:
     @property
     def accepted(self) -> Mapping[str, inspect.Parameter]:
         """Parameters of the pipeline's ``__call__``."""
-        return inspect.signature(self.pipeline.__call__).parameters
+        return parameters_of(self.pipeline)
 
     @property
     def guidance(self) -> str | None:
@@ -668,6 +710,11 @@ class Calls:
         if settings.negative_prompt is not None:
             words = f"negative_prompt={settings.negative_prompt!r} has no effect: leave it out"
             self.require("negative_prompt", words)
+            guider = getattr(self.pipeline, "guider", None)
+            if is_switched_off(guider) and settings.guidance is None:
+                raise ConfigurationError(
+                    f"{self.name} has its guidance switched off, so {words}, or set a guidance."
+                )
         self._guide(call, settings.guidance)
         self._refuse_ineffective(call, settings.negative_prompt)
         self._refuse_numbers(settings)

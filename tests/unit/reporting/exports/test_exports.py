@@ -63,8 +63,9 @@ MODEL = ModelScoreRecord("model", "clip", SCORE, 0.5, 0.1, 1, 1)
 
 
 def check(outcome, subject="model", test="suites/test_a.py::test_m"):
+    bound = 0.6 if outcome is Outcome.PASS else 0.2
     return Check(
-        test, "model_bias_score", subject, outcome, 0.4, 0.3, 0.5, 0.95, "m", 2, "<=", 0.2,
+        test, "model_bias_score", subject, outcome, 0.4, 0.3, 0.5, 0.95, "m", 2, "<=", bound,
         message="0.400 lies beyond <b>", is_of_model=subject == "model",
     )  # fmt: skip
 

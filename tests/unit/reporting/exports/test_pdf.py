@@ -6,6 +6,7 @@ import io
 import re
 import sys
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 
@@ -133,15 +134,59 @@ def test_a_picture_of_somebody_elses_is_not_printed(
     assert not pages
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("by", ["browser", "weasyprint"])
-def test_a_pdf_has_numbered_pages_contents_and_pictures(record, tmp_path, monkeypatch, capsys, by):
-    pypdf = pytest.importorskip("pypdf")
-    if by == "weasyprint":
+@pytest.fixture(params=["browser", "weasyprint"])
+def printer(request, monkeypatch):
+    """One of the two programs that print."""
+    pytest.importorskip("pypdf")
+    if request.param == "weasyprint":
         pytest.importorskip("weasyprint")
         monkeypatch.setattr(pdf, "BROWSERS", ())
     elif pdf.browser() is None:
         pytest.skip("no browser on this machine")
+
+
+def texts_of(content):
+    """The words of each page."""
+    pages = import_module("pypdf").PdfReader(io.BytesIO(content)).pages
+    return [" ".join(page.extract_text().split()) for page in pages]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("printer")
+def test_a_table_stays_together_and_nothing_asks_to_be_opened(record, tmp_path):
+    """Each set of prompts had a page of its own, in letters twice as large."""
+    parity = record.audits["parity"]
+    sets = [f"set{number}" for number in range(6)]
+    (score, *_) = parity.record.model_scores
+    rows = (score, *(replace(score, name=name) for name in sets))
+    prompts = tuple(
+        replace(prompt, id=f"{prompt.id}{number}", concept=f"{prompt.concept}{number}")
+        for number in range(20)
+        for prompt in record.prompts
+    )
+    crowded = replace(
+        record,
+        prompts=prompts,
+        audits={"parity": replace(parity, record=replace(parity.record, model_scores=rows))},
+        next_steps=("one step", "two steps", "three steps"),
+    )
+    write_pdf(crowded, tmp_path / "a.pdf")
+    texts = texts_of((tmp_path / "a.pdf").read_bytes())
+    (table,) = (text for text in texts if "Set of prompts" in text)
+    assert all(name in table for name in sets)
+    words = " ".join(texts)
+    assert "Open a row" not in words
+    assert not re.search(r"and \d+ more(?!, counted)", words)
+    assert "One step Two steps Three steps" in words
+    assert all(f"{prompt.concept} profession" in words for prompt in prompts)
+    # Only a page before a new part may be short.
+    assert sum(len(text) < 200 for text in texts) <= 2
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("printer")
+def test_a_pdf_has_numbered_pages_contents_and_pictures(record, tmp_path, capsys):
+    pypdf = import_module("pypdf")
     source = tmp_path / "reports/run.json"
     source.parent.mkdir()
     source.write_text(record.to_json())
@@ -150,7 +195,7 @@ def test_a_pdf_has_numbered_pages_contents_and_pictures(record, tmp_path, monkey
     assert capsys.readouterr().out == f"{file}\n"
     content = file.read_bytes()
     reader = pypdf.PdfReader(io.BytesIO(content))
-    texts = [" ".join(page.extract_text().split()) for page in reader.pages]
+    texts = texts_of(content)
     assert f"2 / {len(texts)}" in texts[1]
     (limits,) = re.findall(r"Limits (\d+)", texts[0])
     assert "no reason given" in texts[int(limits) - 1]
