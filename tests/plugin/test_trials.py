@@ -100,14 +100,15 @@ def run(project, *arguments, model=None):
 
 
 def test_every_detector_is_tried_without_a_model(tried):
-    tried.result.assert_outcomes(passed=7, skipped=4)
+    # With four prompts a percent deviation has no verdict.
+    tried.result.assert_outcomes(passed=6, skipped=4)
     tried.result.stdout.fnmatch_lines(["*test_filter?colour?*PASSED*", "*SKIPPED*no baseline*"])
     kept = tried_in(tried)
     assert [trial["detector"] for trial in kept] == ["colour", "second"]
     first = kept[0]
     assert first["confusion"]["low_quality"] == {"labels": {}, "undetected": {"no_person": 12}}
     assert first["accuracy_by_label"]["female"]["estimate"] == 1.0
-    assert first["percent_deviation"]["estimate"] == 0.0
+    assert first["percent_deviation"] is None
     assert first["mistakes"] == []
     assert not tried.made()
 
@@ -131,14 +132,14 @@ def test_detections_are_kept(project, tried):
 
 def test_with_a_model_the_labelled_set_is_looked_at_besides(trials):
     result = run(trials, *COLOUR, model="fair")
-    result.assert_outcomes(passed=4, skipped=2)
+    result.assert_outcomes(passed=3, skipped=2)
     assert not trials.made()
 
 
 @pytest.mark.slow
 def test_xdist_gives_the_same_record(trials, tried):
     result = trials.run_apart(*BOTH, "-n", "2", model=None)
-    result.assert_outcomes(passed=7, skipped=4)
+    result.assert_outcomes(passed=6, skipped=4)
     assert tried_in(trials) == tried_in(tried)
 
 
@@ -147,7 +148,7 @@ def test_a_worse_version_of_a_detector_is_a_regression(recorded):
         "colour"
     ]["words"]
     assert len(words) == 52
-    run(recorded, *COLOUR, "--t2i-baseline", "base.json").assert_outcomes(passed=6)
+    run(recorded, *COLOUR, "--t2i-baseline", "base.json").assert_outcomes(passed=5)
     # Before, colour was right of every man; now it is compared with one that is right of a third.
     fakes = (recorded.path / "fakes.py").read_text()
     worse = fakes.replace(

@@ -28,7 +28,7 @@ def test_a_biased_model_fails_and_says_why(biased):
     biased.result.stdout.fnmatch_lines(
         [
             "*FAIL: prompt_bias_score of profession-*is outside its limit*",
-            "*measured: *95% interval*n = 20*",
+            "*measured: *90% interval*n = 20*",
             "*allowed: <= 0.6*",
             "*images: *.png*",
         ]
@@ -195,7 +195,7 @@ def test_confidence_widens_intervals(project, fair):
     project.run("-k", "nurse", "--t2i-confidence", "0.99")
     wide = project.record()["checks"][0]
     assert wide["high"] > narrow["high"]
-    assert wide["level"] == 0.99
+    assert wide["level"] == 0.98
 
 
 REGRESSION = """

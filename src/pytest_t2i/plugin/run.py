@@ -225,11 +225,10 @@ class Run:
         """Try to write where the run will write, before it makes an image."""
         from pytest_t2i.files import check_writable
         from pytest_t2i.reporting import RUN
-        from pytest_t2i.reporting.report_folders import LATEST
 
         settings = self.settings
         check_writable(settings.store / "index", "--t2i-store")
-        check_writable(settings.report / LATEST / RUN, "--t2i-report")
+        check_writable(settings.report / RUN, "--t2i-report")
         if settings.save_baseline is not None:
             check_writable(settings.save_baseline, "--t2i-save-baseline")
 
