@@ -160,9 +160,7 @@ def test_a_drop_is_a_regression(project, measured):
 
 def test_what_was_not_observed_is_told(project):
     project.write({"conftest.py": CONFTEST, "test_suite.py": SUITE + MISTAKES})
-    names = (
-        "not_observed or among_them or no_images or direction or few or rank or alike"
-    )
+    names = "not_observed or among_them or no_images or direction or few or rank or alike"
     result = project.run(*IMAGES, "-k", names)
     assert result.ret == 1
     told = result.stdout.str()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from pytest_t2i.statistics.distances import (
     total_variation_floor,
     total_variation_interval,
     total_variation_p_value,
+    total_variation_within,
 )
 from pytest_t2i.statistics.gaps import interval_difference
 from pytest_t2i.statistics.permutation import group_change_p_value
@@ -190,7 +191,7 @@ def _beyond(tally: Tally, bound: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _within(tally: Tally, bound: float) -> float:
-    return statistics.inverted_p_value(partial(_interval, tally), bound, alternative="less")
+    return total_variation_within(*_named(tally), bound)
 
 
 def _in_words(sample: DetectedPrompt, tally: Tally) -> str:

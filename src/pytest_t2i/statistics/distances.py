@@ -37,13 +37,18 @@ def total_variation_interval(
 ) -> Interval:
     """Return the exact interval of a prompt's total variation distance from a reference.
 
-    The range of the distance over simultaneous Clopper-Pearson intervals of the labels' shares
-    (Bonferroni; two labels have one share).
+    The low end is the least distance over simultaneous Clopper-Pearson intervals of the labels'
+    shares (Bonferroni; two labels have one share). The high end inverts ``total_variation_within``.
     """
     check_level(level)
     expected = _expected(counts, reference)
     numbers = _numbers(counts)
-    ends = _box(numbers, expected, 1.0 - level)
+    low, high = _box(numbers, expected, 1.0 - level)
+    if len(numbers) <= MOST_SETS:
+        shown, share = _of_sets(numbers, expected)
+        upper = exact_ends(shown, numbers.sum(), (1.0 - level) / 2.0)[1]
+        high = float(np.max(upper - share))
+    ends = low, min(high, 1.0)
     estimate = total_variation_distance(counts, reference)
     method = "clopper-pearson" + ", bonferroni" * (len(numbers) > 2)  # noqa: PLR2004 - one share
     return containing(estimate, ends, level, method, int(numbers.sum()))
@@ -62,6 +67,35 @@ def total_variation_p_value(
     if len(numbers) == 2:  # noqa: PLR2004 - one share
         return _two_label_p_value(int(numbers[0]), int(numbers.sum()), float(expected[0]), limit)
     return _inverted(tuple(numbers.tolist()), tuple(expected.tolist()), limit)
+
+
+def total_variation_within(
+    counts: Mapping[str, int], reference: Mapping[str, float], bound: float
+) -> float:
+    """Return the exact p-value against "the distance from the reference is at least the bound".
+
+    The distance is the largest excess of a set of labels over its expected share. So it is within
+    the bound exactly where every set is: an intersection-union test, each set by a binomial test at
+    the full level (Berger 1982).
+    """
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
+    expected, numbers = _expected(counts, reference), _numbers(counts)
+    if len(numbers) > MOST_SETS:
+        return bisected(
+            lambda error: _box(numbers, expected, error)[1] < limit, 0.0, 1.0, HALVINGS
+        )[1]
+    shown, share = _of_sets(numbers, expected)
+    can = share + limit <= 1.0
+    tails = scipy.stats.binom.cdf(shown, numbers.sum(), np.minimum(share + limit, 1.0))
+    return float(np.max(tails, initial=0.0, where=can))
+
+
+def _of_sets(
+    numbers: inputs.Floats, expected: inputs.Floats
+) -> tuple[inputs.Floats, inputs.Floats]:
+    """Return the images, and the expected share, of each set of labels but none and all."""
+    sets = np.array(list(product((0.0, 1.0), repeat=len(numbers)))[1:-1]).T
+    return numbers @ sets, np.minimum(expected @ sets, 1.0)
 
 
 def total_variation_bounds(
@@ -144,10 +178,6 @@ def _expected(counts: Mapping[str, int], reference: Mapping[str, float]) -> inpu
 PSEUDO = 3.0
 """Number of images that might differ by chance where all counts agree: the standard error then
 stays positive where a label is never or always shown."""
-SHARES: inputs.Floats = np.linspace(0.0, 1.0, 201)
-"""Shares at which the expected plug-in is computed for the ceiling."""
-SLOPES: inputs.Floats = np.linspace(0.0, 1.0, 101)
-"""Lagrange multipliers that are tried for the ceiling; each gives a valid upper end."""
 
 
 class Parts(NamedTuple):
@@ -186,17 +216,15 @@ class Parts(NamedTuple):
 def fixed_ends(parts: Parts, level: float) -> tuple[float, float]:
     """Return the ends of the mean distance of at least two fixed prompts.
 
-    Means of bounding functions and Student's quantile; the upper one at most the ceiling of the
-    plug-in. They hold approximately. Few prompts with unequal numbers of images have exact ones.
+    Means of bounding functions and Student's quantile. They hold approximately. Few prompts with
+    unequal numbers of images have exact ones.
     """
     if is_skewed(parts.n.tolist()):
         return _exact_ends(parts, (1.0 - level) / 2.0)
     student = float(scipy.stats.t.ppf((1.0 + level) / 2.0, parts.n.sum() - len(parts.n)))
     low, low_error = bounding_mean(parts, "below")
     high, high_error = bounding_mean(parts, "above")
-    plug_in = float(np.mean(np.sum(parts.distances, axis=1)) * parts.weight)
-    top = ceiling(parts, plug_in + student * high_error)
-    return max(0.0, low - student * low_error), min(1.0, high + student * high_error, top)
+    return max(0.0, low - student * low_error), min(1.0, high + student * high_error)
 
 
 def _exact_ends(parts: Parts, error: float) -> tuple[float, float]:
@@ -235,27 +263,10 @@ def _part(n: int, share: float, side: Side) -> Part:
     return Part(tuple(values.tolist()), tuple(rows), tuple(steps))
 
 
-def ceiling(parts: Parts, mean: float) -> float:
-    """Return the largest mean distance whose expected plug-in is at most the given mean.
-
-    By Lagrangian duality it is min over l of l S + mean of max over p of (``|p - r|`` - l B(p)).
-    """
-    gains = sum((at.sum() * _gains(n, r) for n, r, at in parts.kinds()), np.zeros(len(SLOPES)))
-    return float(np.min(SLOPES * mean + parts.weight * gains / len(parts.n)))
-
-
 def expected_distance(n: int, r: float, p: inputs.Floats) -> inputs.Floats:
     """Return E|K/n - r| for K ~ Binomial(n, p), [n_values]."""
     k = np.arange(n + 1)
     return np.asarray(scipy.stats.binom.pmf(k, n, p[:, None]) @ np.abs(k / n - r), dtype=np.float64)
-
-
-@lru_cache(maxsize=4096)
-def _gains(n: int, share: float) -> inputs.Floats:
-    """Return the largest ``|p - r| - l B(p)`` at each slope l, with B the expected plug-in."""
-    expected = expected_distance(n, share, SHARES)
-    gains = np.max(np.abs(SHARES - share) - SLOPES[:, None] * expected, axis=1)
-    return np.asarray(gains, dtype=np.float64)
 
 
 def bounding_mean(parts: Parts, side: Side) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -12,31 +12,16 @@ from scipy import stats
 from pytest_t2i import metrics, statistics
 from pytest_t2i.statistics import prompt_bias_p_value
 from pytest_t2i.statistics.distances import (
-    Parts,
     _largest_in_part,
-    bounding_mean,
-    ceiling,
     distance_range,
-    fixed_ends,
     mean_total_variation_interval,
     total_variation_bounds,
     total_variation_floor,
     total_variation_interval,
     total_variation_p_value,
+    total_variation_within,
 )
 from pytest_t2i.statistics.undetected import worst_case_bounds
-
-
-@pytest.mark.parametrize(("men", "n", "share"), [([9, 10, 9], 10, 0.8), ([24, 34, 36], 40, 0.3)])
-def test_the_plug_in_with_its_error_is_a_ceiling(men, n, share):
-    parts = Parts(np.array(men)[:, None], np.full(3, n), np.full((3, 1), share), 1.0)
-    student = stats.t.ppf(0.975, 3 * (n - 1))
-    bounding, error = bounding_mean(parts, "above")
-    shown = np.mean(np.abs(np.array(men) / n - share))
-    top = ceiling(parts, shown + student * error)
-    assert shown < top < bounding + student * error
-    assert fixed_ends(parts, 0.95)[1] == pytest.approx(top)
-
 
 EVEN = {"male": 0.5, "female": 0.5}
 THREE = {"a": 0.2, "b": 0.3, "c": 0.5}
@@ -195,3 +180,40 @@ def test_as_many_labels_as_two_crossed_attributes_have_are_no_wait() -> None:
     even = dict.fromkeys(counts, 1.0 / 63)
     interval = total_variation_interval(counts, even, 0.95)
     assert 0.0 <= interval.low <= interval.estimate <= interval.high <= 1.0
+
+
+@pytest.mark.parametrize("labels", [2, 3, 5])
+def test_a_distance_is_within_a_bound_where_every_set_of_labels_is(labels):
+    rng = np.random.default_rng(labels)
+    for _ in range(5):
+        reference = rng.dirichlet(np.ones(labels))
+        shown = rng.multinomial(30, rng.dirichlet(np.ones(labels)))
+        counts, expected = (
+            {str(k): value for k, value in enumerate(values.tolist())}
+            for values in (shown, reference)
+        )
+        by_set = max(
+            stats.binom.cdf(shown[list(chosen)].sum(), 30, reference[list(chosen)].sum() + 0.2)
+            for size in range(1, labels)
+            for chosen in combinations(range(labels), size)
+            if reference[list(chosen)].sum() + 0.2 <= 1.0
+        )
+        assert total_variation_within(counts, expected, 0.2) == pytest.approx(by_set)
+        high = total_variation_interval(counts, expected, 0.9).high
+        if high < 1.0 - reference.max():
+            assert total_variation_within(counts, expected, high) == pytest.approx(0.05, abs=1e-6)
+
+
+def test_an_even_model_of_five_groups_passes_and_one_at_the_limit_does_not():
+    rng, even = np.random.default_rng(0), {str(k): 0.2 for k in range(5)}
+
+    def passes(shares):
+        drawn = rng.multinomial(100, shares, 200)
+        return np.mean([
+            total_variation_within({str(k): int(n) for k, n in enumerate(row)}, even, 0.25) <= 0.05
+            for row in drawn
+        ])  # fmt: skip
+
+    assert passes([0.2] * 5) > 0.95
+    assert passes([0.45, *[0.1375] * 4]) <= 0.1
+    assert passes([0.325, 0.325, *[0.35 / 3] * 3]) <= 0.1

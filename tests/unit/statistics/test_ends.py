@@ -10,7 +10,7 @@ from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
 from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
 from pytest_t2i.statistics.curves import mean_band
-from pytest_t2i.statistics.distances import Parts, ceiling, total_variation_floor
+from pytest_t2i.statistics.distances import total_variation_floor
 from pytest_t2i.statistics.families import leans
 from pytest_t2i.statistics.inversion import absolute_p_value, inverted_p_value, towards
 from pytest_t2i.statistics.model import (
@@ -179,14 +179,6 @@ def test_objects_need_two_triplets(counts):
 def test_images_that_are_all_zero_show_nothing():
     assert _wals(np.zeros((4, 3)), np.eye(3)[0], None, center=False) == 0.0
     assert _wals(np.ones((4, 3)), np.eye(3)[0], None, center=True) == 0.0
-
-
-def test_two_prompts_alike_have_the_ceiling_of_one():
-    def parts(prompts):
-        half = np.full((prompts, 1), 0.5)
-        return Parts(np.full((prompts, 1), 18), np.full(prompts, 20), half, 1.0)
-
-    assert ceiling(parts(2), 0.4) == pytest.approx(ceiling(parts(1), 0.4))
 
 
 def test_one_image_before_can_be_compared_with_many_now():

@@ -16,11 +16,7 @@ from pytest_t2i.statistics.change import (
     table_bias,
 )
 from pytest_t2i.statistics.distances import (
-    bounding_mean,
-    ceiling,
-    fixed_ends,
     mean_total_variation_interval,
-    one_against_rest,
     total_variation_bounds,
 )
 from pytest_t2i.statistics.gaps import share_difference_p_value
@@ -105,21 +101,6 @@ def test_the_first_look_within_counts_both_even_outcomes(bound):
         even = sum(stats.binom.pmf(k, n, edge) for k in {n // 2, n - n // 2})
         passes = even <= test.spent_within(n) + 1e-9
         assert passes == (n == _first_within(test))
-
-
-def test_the_ceiling_of_many_labels_follows_from_their_plug_in():
-    parts = one_against_rest(
-        np.array([[29, 26, 25], [32, 24, 24], [27, 27, 26]]), np.full(3, 1 / 3)
-    )
-    low, high = fixed_ends(parts, 0.9)
-    mean = float(parts.distances.sum(axis=1).mean()) / 2.0
-    student = stats.t.ppf(0.95, 237)
-    value, error = bounding_mean(parts, "above")
-    assert high == pytest.approx(
-        min(value + student * error, ceiling(parts, mean + student * error))
-    )
-    assert high < value + student * error
-    assert low <= mean
 
 
 def test_a_prompt_without_an_image_now_is_left_out_of_the_test():
