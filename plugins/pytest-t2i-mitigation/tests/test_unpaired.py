@@ -23,7 +23,7 @@ class Member:
 
 def mitigated(*, draws):
     observations = SimpleNamespace(draws_anew=lambda: draws)
-    settings = SimpleNamespace(confidence=0.95, seed=0, mitigation="careful")
+    settings = SimpleNamespace(interval_level=0.9, seed=0, mitigation="careful")
     context = SimpleNamespace(observations=observations, settings=settings)
     judge = SimpleNamespace(name="colour")
     return Mitigated((Member(),), (judge, judge), (), (), context)
@@ -34,8 +34,8 @@ def test_a_rise_is_that_of_pairs_or_of_samples(draws):
     measured = mitigated(draws=draws).undetected_rise
     assert (UNPAIRED in measured.remarks) == draws
     was, is_now = np.zeros(40, bool), np.arange(40) < 3
-    pairs = paired_rise(was, is_now, 0.95)
-    samples = statistics.share_difference_interval((0, 40), (3, 40), 0.95)
+    pairs = paired_rise(was, is_now, 0.9)
+    samples = statistics.share_difference_interval((0, 40), (3, 40), 0.9)
     assert measured.interval == (samples if draws else pairs)
     assert pairs != samples
 

@@ -13,6 +13,7 @@ from pytest_t2i.audits.emergence.measure import Emergence
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import Attribute, Outcome, Prompt
 from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.statistics.means import FEWEST_VALUES
 
 BLUE = Attribute("blue", "b", "a")
 
@@ -30,15 +31,17 @@ class Curves(Emergence):
     @property
     def curves(self):
         rng = np.random.default_rng(0)
-        return self.observations + 0.02 * rng.normal(size=(20, 4))
+        value, images = self.observations
+        return value + 0.02 * rng.normal(size=(images, 4))
 
 
-def early(value):
-    return Curves(Prompt("a nurse", "job", "nurse"), (0,), BLUE, value, Instruments(), 0.95)
+def early(value, images=FEWEST_VALUES):
+    seen = (value, images)
+    return Curves(Prompt("a nurse", "job", "nurse"), (0,), BLUE, seen, Instruments(), 0.9)
 
 
-def outcome(checks, value, **error):
-    measured = early(value).mean(0.25, **error)
+def outcome(checks, value, images=FEWEST_VALUES, **error):
+    measured = early(value, images).mean(0.25, **error)
     with suppress(AssertionError):
         _ = measured <= limit("spi", 0.5)
     return measured, checks[-1].outcome
@@ -47,6 +50,13 @@ def outcome(checks, value, **error):
 def test_without_an_error_images_alone_decide(checks):
     assert outcome(checks, 0.43)[1] is Outcome.PASS
     assert outcome(checks, 0.57)[1] is Outcome.FAIL
+
+
+def test_few_images_decide_nothing(checks):
+    measured, told = outcome(checks, 0.9, FEWEST_VALUES - 1)
+    assert told is Outcome.INCONCLUSIVE
+    assert "judged from 80 images on, here are 79" in measured.remarks[-1]
+    assert measured.interval.low > 0.5
 
 
 def test_a_value_that_the_instrument_may_miss_decides_nothing(checks):

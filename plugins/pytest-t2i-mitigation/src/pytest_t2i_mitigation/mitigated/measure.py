@@ -227,7 +227,7 @@ class Mitigated:
     @property
     def level(self) -> float:
         """The confidence level of intervals."""
-        return float(self.context.settings.confidence)
+        return float(self.context.settings.interval_level)
 
     @property
     def images(self) -> int:

@@ -125,12 +125,19 @@ def distance(values: Sequence[np.ndarray], level: float) -> Interval:
     return Interval(abs(mean.estimate), least, high, level, METHOD, mean.n)
 
 
+FEWEST_PAIRS = 80
+"""Fewest pairs of pictures whose mean is judged: of four, a limit at the truth failed in 66 %."""
+FURTHEST = 2.0
+"""Largest absolute bias mitigation score."""
+
+
 def mitigation_score(pairs: Gaps, level: float) -> Interval:
     """Return the bias mitigation score B (eq. 4.27) with an interval, paired by seed.
 
     For signs u and v of the two means, B is the mean of u times the plain gaps minus v times the
     mitigated ones. Where the sign of a mean is not known at this level, both signs count, and the
-    interval reaches from the lowest to the highest end.
+    interval reaches from the lowest to the highest end. Of fewer than 80 pairs it is the whole
+    range: they may hide rare ones that lie far off.
 
     >>> even = Gaps((np.array([0.2, 0.4, 0.3]),), (np.array([0.1, -0.1, 0.0]),))
     >>> mitigation_score(even, 0.95).estimate
@@ -147,6 +154,8 @@ def mitigation_score(pairs: Gaps, level: float) -> Interval:
         abs(float(np.mean([gap.mean() for gap in side]))) for side in (pairs.plain, pairs.mitigated)
     )
     low, high = min(end.low for end in ends), max(end.high for end in ends)
+    if ends[0].n < FEWEST_PAIRS:
+        low, high = -FURTHEST, FURTHEST
     return Interval(round(before - after, 12), low, high, level, METHOD, ends[0].n)
 
 
