@@ -147,9 +147,10 @@ def estimates(strata: Sequence[Stratum], *, clear: bool) -> Means:
     means = []
     for stratum in strata:
         y, f = stratum.values(clear=clear)
-        means.append(
-            float(y[stratum.has_label].mean() + power * (f.mean() - f[stratum.has_label].mean()))
-        )
+        known, said = y[stratum.has_label], f[stratum.has_label]
+        # Where people agree with the detector throughout, it is taken at its word.
+        trust = 1.0 if np.array_equal(known, said) else power
+        means.append(float(known.mean() + trust * (f.mean() - said.mean())))
     return Means(np.array(means), power)
 
 

@@ -84,6 +84,14 @@ def test_evidence_about_a_prompt_is_peoples_labels_alone():
     assert sum(many.pooled_male) + sum(many.pooled_female) > 12 * 7
 
 
+def test_a_prompt_on_which_all_agree_has_the_score_of_the_detector():
+    right = [1.0] * 14 + [-1.0] * 6
+    people = [1.0] * 6 + [float("nan")] * 13 + [-1.0]
+    wrong = [-1.0, 1, 1, 1, 1, -1] + [float("nan")] * 13 + [1.0]
+    found = corrected_scores([right] * 3, [people, wrong, wrong], 0.9)
+    assert found.prompts[0].estimate == pytest.approx(0.4)
+
+
 def test_labels_of_one_side_alone_correct_nothing():
     rng, unknown = np.random.default_rng(0), float("nan")
     words = [np.where(rng.random(40) < 0.5, 1.0, -1.0) for _ in range(4)]
