@@ -9,7 +9,6 @@ from pytest_t2i.data import Bounds, Outcome
 from pytest_t2i.reporting.formatting import (
     allowed_words,
     chance_words,
-    is_for_the_change,
     leaning_words,
     why_allowed,
 )
@@ -32,9 +31,8 @@ def explained(check: Check) -> list[str]:
     what = "change" if check.is_change else "measured"
     lines = [_verdict_line(check), f"{what}: {_estimate_words(check)}"]
     if check.before is not None and check.after is not None:
-        why = " (estimated for their difference; the score of one run alone differs a little)"
         pair = f"before and now: {check.before:.3f} -> {check.after:.3f}"
-        lines.insert(1, f"{pair}{why * is_for_the_change(check)}")
+        lines.insert(1, pair)
     if check.paper is not None:
         lines.append(chance_words(check))
     if check.worst_case is not None:

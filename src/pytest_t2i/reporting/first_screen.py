@@ -13,13 +13,11 @@ from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting.baseline import TITLE
 from pytest_t2i.reporting.charts import UNIT, Track, around_zero
 from pytest_t2i.reporting.formatting import (
-    FOR_THE_CHANGE,
     allowed_drawn,
     anchor,
     chance_words,
     counted_beside,
     function_of,
-    is_for_the_change,
     metric_words,
     plain,
     sentence,
@@ -248,8 +246,6 @@ def _change_figure(screen: FirstScreen, checks: Sequence[Check]) -> ScreenFigure
 def _change_notes(check: Check, checks: Sequence[Check]) -> Iterator[str]:
     if check.before is not None and check.after is not None:
         yield f"{plain(check.before)} \u2192 {plain(check.after)} over {_prompts(check)}"
-        if is_for_the_change(check):
-            yield FOR_THE_CHANGE
     yield f"{_level(check)} [{signed(check.low or 0.0, 3)}, {signed(check.high or 0.0, 3)}]"
     allowed = f"allowed {allowed_drawn(check)}{unreasoned(check)}"
     yield "; ".join(filter(None, (allowed, _by(checks))))

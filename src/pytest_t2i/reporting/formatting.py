@@ -14,7 +14,6 @@ from pytest_t2i.adapters.support.escaping import COMMAND, clean
 from pytest_t2i.audits.shared_blocks import Counts
 from pytest_t2i.data import Bounds, Interval, Leaning, Outcome, Undetected
 from pytest_t2i.runs.record import PromptRecord, RunRecord
-from pytest_t2i.runs.summaries import first_screens
 from pytest_t2i.sections import Form
 from pytest_t2i.sections.words import plural_metric as plural_metric  # noqa: PLC0414 - for others
 from pytest_t2i.sections.words import reason_words
@@ -205,24 +204,6 @@ def change_words(check: Check) -> str:
     word = "worsening" if check.operator.startswith(">") else "change"
     change = f"{word} {check.estimate:+.3f} [{check.low:+.3f}, {check.high:+.3f}]"
     return f"{pair}, {change}" if pair else change
-
-
-FOR_THE_CHANGE = (
-    "before and now are estimated for their difference, from as many images of both runs; the "
-    "score of one run alone is estimated otherwise, and differs a little"
-)
-"""Why a score stands on one screen with two numbers."""
-
-
-def is_for_the_change(check: Check) -> bool:
-    """Whether a check shows scores of the model that only suit its change."""
-    pair = (check.before, check.after, check.estimate)
-    return (
-        check.is_of_model
-        and None not in pair
-        and check.decided_by != "identical pictures"
-        and check.metric in {screen.metric for screen in first_screens()}
-    )
 
 
 def chance_words(check: Check) -> str:

@@ -14,7 +14,6 @@ from pytest_t2i.reporting.audit_sections import at_level, sections_of, table_cel
 from pytest_t2i.reporting.baseline import baseline_sections, whose
 from pytest_t2i.reporting.culprit import hint
 from pytest_t2i.reporting.formatting import (
-    FOR_THE_CHANGE,
     allowed_words,
     change_words,
     detector_names,
@@ -22,7 +21,6 @@ from pytest_t2i.reporting.formatting import (
     excess_of,
     function_of,
     images_of_labels,
-    is_for_the_change,
     lean_counts,
     metric_words,
     sentence,
@@ -247,8 +245,6 @@ def _judged(record: RunRecord) -> list[str]:
     table = table_lines(("judged", "by", "result", "allowed", "verdict"), rows, len(rows))
     if record.baseline and table:
         table += [f"The baseline is {escape(whose(record.baseline))}.", ""]
-    if any(map(is_for_the_change, record.checks)):
-        table += [f"{sentence(FOR_THE_CHANGE)}.", ""]
     return table
 
 

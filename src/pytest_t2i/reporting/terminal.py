@@ -18,14 +18,12 @@ from pytest_t2i.reporting.audit_sections import at_level, sections_of, table_cel
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.culprit import hint
 from pytest_t2i.reporting.formatting import (
-    FOR_THE_CHANGE,
     chance_words,
     change_words,
     detector_names,
     early_stopping_words,
     excess_of,
     images_of_labels,
-    is_for_the_change,
     lean_counts,
     leaning_words,
     metric_words,
@@ -269,8 +267,6 @@ def _of_model(record: RunRecord) -> Iterator[str]:
         if is_shown and check.estimate is not None:
             yield _judged(check)
     yield from _compared(record)
-    if any(map(is_for_the_change, record.checks)):
-        yield FOR_THE_CHANGE
 
 
 def _unreasoned(record: RunRecord) -> Iterator[str]:

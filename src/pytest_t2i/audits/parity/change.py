@@ -12,7 +12,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
 from pytest_t2i.audits.evidence import adjusted, of_either
-from pytest_t2i.audits.score import Labels, Score, Tally
+from pytest_t2i.audits.score import Labels, MeanChange, Score, Tally
 from pytest_t2i.data import TIE, Evidence, Interval, Limit, Outcome, Undetected, Verdict
 from pytest_t2i.errors import some
 from pytest_t2i.statistics.change import bounded_by_pairs
@@ -32,6 +32,12 @@ BY_DEFAULT = "tolerated by default: no margin is stated in the limits"
 LIKELY = 0.5
 """Smallest probability at which a prompt is named as changed."""
 UNPAIRED = "compared as unpaired images: the endpoint draws every picture anew, whatever its seed"
+VISIBLE = 0.0005
+"""Smallest difference of two scores that is seen with three digits."""
+THINNED = (
+    "before and now are scores at as many images of each prompt as both runs have; the score of "
+    "all images of a run alone differs"
+)
 BY_SEED = "compared image by image: both runs have the same seeds"
 BY_PROMPT = (
     "compared prompt by prompt: the seeds are not the baseline's; with the same seeds "
@@ -135,6 +141,15 @@ class Pairs:
             return change
         moved = sum(int(np.count_nonzero(old != new)) for old, new in every)
         return bounded_by_pairs(change, moved, len(every) * sizes.pop(), self.score.reach)
+
+    def thinned(self, change: MeanChange | None) -> tuple[str, ...]:
+        """A remark where a side has more images, so that its score is not that of its own run."""
+        if change is None:
+            return ()
+        sides = ([pair[k] for pair in self.sides if min(t.n for t in pair)] for k in (0, 1))
+        own = [self.score.mean(side, change.interval.level).estimate for side in sides]
+        told = np.abs(np.array(own) - [change.before, change.after]) < VISIBLE
+        return () if np.all(told) else (THINNED,)
 
     # which of them changed
 
@@ -306,7 +321,7 @@ def model_change(
         verdict,
         verdict.interval,
         score.incomparable,
-        (*pairs.remarks(score.margin, samples.level), pairs.pairing),
+        (*pairs.remarks(score.margin, samples.level), pairs.pairing, *pairs.thinned(change)),
         before,
         after,
         pairs.moved or (),

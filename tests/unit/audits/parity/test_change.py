@@ -278,3 +278,10 @@ def test_a_prompt_of_a_model_that_draws_anew_is_not_paired_either():
     assert unpaired.verdict.p_value == apart.verdict.p_value != paired.verdict.p_value
     assert UNPAIRED in unpaired.remarks
     assert UNPAIRED not in paired.remarks
+
+
+def test_scores_at_fewer_images_than_a_run_has_are_explained():
+    more = [[*signs, 1, -1, 1] for signs in BEFORE]
+    assert any("as both runs have" in told for told in change(BEFORE, more, first_seed=50).remarks)
+    same = change(BEFORE, signs_of(RATES, IMAGES, 3), first_seed=50)
+    assert not any("as both runs have" in told for told in same.remarks)
