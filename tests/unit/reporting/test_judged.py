@@ -337,7 +337,7 @@ def test_markdown_lists_what_was_judged():
         "| model bias score | test\\_seven | 0.070 [0.010, 0.140] "
         "| &lt;= 0.2 (no reason given) | PASS |" in text
     )
-    assert "| test\\_grown | 0.210 -&gt; 0.300, change +0.090 \\[+0.030, +0.150\\] | no" in text
+    assert "| test\\_grown | 0.210 -&gt; 0.300, change +0.090 \\[+0.030, +0.150\\] | at" in text
     assert "The baseline is sdxl of 2026-11-20 17:07 UTC." in text
     assert (
         "| profession-pilot | 10 male, 9 female, 1 undetected | 20 male, 0 female | 97 % |" in text
