@@ -385,6 +385,9 @@ class TextEmbedding(Protocol):
 class ReadyMade(Protocol):
     """A model whose images exist already, each with a fixed seed.
 
+    Where ``numbers(prompt)`` gives some of these seeds, they are numbers alone and say nothing of
+    the noise that an image is made from.
+
     >>> class Archive:
     ...     def available(self, prompt):
     ...         return (0, 7) if prompt == "a photo of a nurse" else ()
@@ -393,7 +396,7 @@ class ReadyMade(Protocol):
     """
 
     def available(self, prompt: str) -> Sequence[int]:
-        """Return the seeds of the prompt's images."""
+        """Return the seeds of the prompt's images, in the order in which a run takes them."""
 
 
 @runtime_checkable

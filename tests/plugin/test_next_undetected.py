@@ -115,9 +115,10 @@ def folder(project, name, colours):
     made.mkdir()
     rows = []
     for word in WORDS:
-        for seed, colour in enumerate(colours):
-            paint(made / f"{word}-{seed}.png", colour, len(rows))
-            rows.append((f"{word}-{seed}.png", f"a photo of one real person who is a {word}", seed))
+        for k, colour in enumerate(colours):
+            paint(made / f"{word}-{k}.png", colour, len(rows))
+            text = f"a photo of one real person who is a {word}"
+            rows.append((f"{word}-{k}.png", text, len(rows)))
     with (made / "manifest.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("file", "prompt", "seed"), *rows])
     return f"images:{name}"

@@ -22,6 +22,7 @@ from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.cli.support.arguments import add_run_options, run_settings
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import printed_cell
+from pytest_t2i.generation.seeds import seeds_of
 from pytest_t2i.option_names import LOADED
 from pytest_t2i.settings import Settings
 
@@ -39,6 +40,14 @@ class Wanted(NamedTuple):
     id: str
     text: str
     images: int
+    neutral: Sequence[str]
+    """The texts from which its seeds follow: its own, or the neutral ones of its triplets."""
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds that a run gives to these images."""
+        base = Settings().seed
+        return [seed for text in self.neutral for seed in seeds_of(base, text, self.images)]
 
 
 def _add_prompt_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +68,7 @@ def _add_prompt_arguments(parser: argparse.ArgumentParser) -> None:
         "--manifest",
         action="store_true",
         help="prompts: print a manifest.csv for --t2i-model images:DIR, with a row for each "
-        "picture that is needed",
+        "picture that is needed and a seed that no other prompt has, but for those of its triplet",
     )
 
 
@@ -80,7 +89,11 @@ def _prompt_lines(
 
 def _manifest(prompts: Sequence[Wanted]) -> list[str]:
     text = io.StringIO(newline="")
-    rows = ((f"{p.id}-{seed}.png", p.text, seed) for p in prompts for seed in range(p.images))
+    rows = (
+        (f"{prompt.id}-{number}.png", prompt.text, seed)
+        for prompt in prompts
+        for number, seed in enumerate(prompt.seeds)
+    )
     csv.writer(text, lineterminator="\n").writerows(
         [COLUMNS, *(map(printed_cell, row) for row in rows)]
     )
@@ -91,7 +104,7 @@ def _of_axes(images: int) -> list[Wanted]:
     from pytest_t2i.prompts import builtin_axes
 
     prompts = (prompt for axis in builtin_axes() for prompt in axis.prompts())
-    return [Wanted(prompt.id, prompt.text, images) for prompt in prompts]
+    return [Wanted(prompt.id, prompt.text, images, [prompt.text]) for prompt in prompts]
 
 
 def _of_suites(arguments: Sequence[str], images: int | None) -> list[Wanted]:

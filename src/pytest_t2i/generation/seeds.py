@@ -32,7 +32,7 @@ def seeds_of(base: int, neutral_text: str, count: int) -> tuple[int, ...]:
     """The seeds of one prompt: the same for its triplet, unrelated to those of other prompts.
 
     If all prompts shared one list of seeds, an initial noise that favours masculine pictures would
-    shift every prompt at once, and intervals that resample prompts would be too narrow. Seed k
+    shift every prompt at once, and whatever judges the model would be too certain. Seed k
     does not depend on ``count``: a run of 40 images after one of 20 makes 20 more.
 
     >>> seeds_of(0, "a photo of a person", 2) == seeds_of(0, "a photo of a person", 3)[:2]
@@ -81,13 +81,13 @@ def seeds_for(
 ) -> tuple[int, ...]:
     """The first ``count`` seeds of a prompt.
 
-    A model of existing images (``available``) has its own seeds. For any other model the seeds
-    follow from ``base`` and the neutral text, so that a triplet shares them; ``most`` is the
-    largest that it takes, where that is known.
+    A model of existing images (``available``) has its own seeds, in its order. For any other model
+    the seeds follow from ``base`` and the neutral text, so that a triplet shares them; ``most`` is
+    the largest that it takes, where that is known.
     """
     model = handle.get() if handle.lists_images else None
     if isinstance(model, ReadyMade):
-        return tuple(sorted(model.available(neutral_text))[:count])
+        return tuple(model.available(neutral_text))[:count]
     if most is not None:
         return seeds_up_to(most, base, neutral_text, count)
     return seeds_of(base, neutral_text, count)

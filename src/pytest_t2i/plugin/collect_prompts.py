@@ -24,9 +24,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Write each prompt with its images in the order of the tests, and each folder's images."""
+    """Write each prompt with its images in the order of the tests, and each folder's images.
+
+    A variant of triplets is listed with their neutral texts, of which it has the seeds.
+    """
     prompts: dict[str, Prompt] = {}
     images: dict[str, int] = {}
+    neutral: dict[str, dict[str, None]] = {}
     folders: dict[str, list[tuple[Selection, int]]] = {}
     most = options.resolve(session.config).images
     for item in session.items:
@@ -38,10 +42,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         for prompt in selection.all_prompts:
             prompts.setdefault(prompt.text, prompt)
             images[prompt.text] = max(count, images.get(prompt.text, 0))
+        for three in selection.triplets:
+            for prompt in three:
+                neutral.setdefault(prompt.text, {})[three.neutral.text] = None
     tags = tags_of(prompts.values())
     written = {
         "prompts": [
-            [tagged(prompt, tags).id, text, images[text]] for text, prompt in prompts.items()
+            [tagged(prompt, tags).id, text, images[text], list(neutral.get(text, [text]))]
+            for text, prompt in prompts.items()
         ],
         "images": {
             folder: sum(images_wanted(selections).values())

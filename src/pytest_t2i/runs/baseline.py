@@ -10,6 +10,7 @@ from pytest_t2i.runs.build_record import conditions, library_versions
 from pytest_t2i.runs.picture_paths import without_machine
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.session import Session, distinct
+from pytest_t2i.runs.shared_seeds import why_seeds_prevent_verdict
 from pytest_t2i.verdicts.baseline_file import Baseline, ComponentFacts, RecordedPrompt
 
 
@@ -31,6 +32,7 @@ def save_baseline(results: Results, path: Path) -> Baseline:
             if (plain := audit.recorded(results)) is not None
         },
         components=_component_facts(session) if session.has_model else None,
+        shared_seeds=why_seeds_prevent_verdict(results, session.tests.values()),
     )
     baseline.write(path)
     return baseline

@@ -18,7 +18,7 @@ from pytest_t2i.errors import ConfigurationError, T2IError
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import ImageNeeds
 from pytest_t2i.runs.earlier_looks import fresh_seed, judged_with
-from pytest_t2i.runs.repeats import TestedRepeats
+from pytest_t2i.runs.repeats import TestedPictures
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import Comparison, SelectedTest
 from pytest_t2i.runs.session import Session
@@ -204,7 +204,7 @@ class Rounds:
         """Whether the comparison of a test is settled by its own images."""
         (comparison,) = test.comparisons
         value = self.results.fixture(comparison.fixture, test)
-        if TestedRepeats(self.results, test).open_because(getattr(value, comparison.metric)):
+        if TestedPictures(self.results, test).open_because(getattr(value, comparison.metric)):
             return True  # more pictures of a cache or of a constant seed decide nothing
         rule = self._rule(comparison)
         return rule is not None and rule.state(value) != "open"

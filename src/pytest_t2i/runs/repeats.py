@@ -1,10 +1,11 @@
-"""Equal pictures of a prompt: how many a run has, and which checks have no verdict because of them.
+"""Dependent pictures: how many are equal, and which checks have no verdict because of them.
 
 A model that ignores the seed, a cache, and copies in a folder give one picture several times. Equal
 pictures are one observation (``Observations.distinct``). Where more than a tenth of a prompt's
 pictures repeat, the distinct ones are no independent draws either, and the prompt has no verdict.
 The model has none where more than a tenth of all its pictures repeat, or where a measurement's
-evidence does not hold whatever such prompts show.
+evidence does not hold whatever such prompts show. It has none either where prompts share seeds
+(``shared_seeds``).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pytest_t2i.runs import calibration, certified
 from pytest_t2i.runs.record import DistinctRecord, PromptRepeats
 from pytest_t2i.runs.results import Results
 from pytest_t2i.runs.selection import SelectedTest
+from pytest_t2i.runs.shared_seeds import why_seeds_prevent_verdict
 from pytest_t2i.verdicts.measurement import Measurement
 
 SHOWN = 5
@@ -45,8 +47,8 @@ def distinct_record(results: Results) -> DistinctRecord | None:
 
 
 @dataclass(frozen=True)
-class TestedRepeats:
-    """The equal pictures of the prompts that a test needs."""
+class TestedPictures:
+    """The equal pictures, and the shared seeds, of the prompts that a test needs."""
 
     results: Results
     test: SelectedTest
@@ -63,10 +65,16 @@ class TestedRepeats:
         members |= {stereotype.id: {stereotype.prompt.text} for stereotype in selection.stereotypes}
         return members | {three.id: {p.text for p in three} for three in selection.triplets}
 
+    @cached_property
+    def _shared_seeds(self) -> str:
+        return why_seeds_prevent_verdict(self.results, [self.test])
+
     def open_because(self, measurement: Measurement) -> str:
-        """Return why a measurement has no verdict; "" where equal pictures do not prevent one."""
+        """Return why a measurement has no verdict; "" where its pictures do not prevent one."""
         if measurement.despite_repeats == "":
             return ""
+        if measurement.is_of_model and self._shared_seeds:
+            return self._shared_seeds
         if not measurement.is_of_model:
             texts = next(
                 (
@@ -103,13 +111,13 @@ def open_because(results: Results, test: SelectedTest, measurement: Measurement)
     )
 
 
-def _why_open(results: Results, test: SelectedTest) -> tuple[str, str, TestedRepeats]:
+def _why_open(results: Results, test: SelectedTest) -> tuple[str, str, TestedPictures]:
     """Return why nothing, and why nothing of the model, is decided, and the equal pictures."""
     of_all = calibration.uncalibrated_because(results.session, test.selection)
     if not of_all and not test.selection.detectors:
         of_all = certified.certificate_mismatch(results.session)
     of_model = "" if of_all else certified.abstention_mismatch(results, test)
-    return of_all, of_model, TestedRepeats(results, test)
+    return of_all, of_model, TestedPictures(results, test)
 
 
 def _repeats(results: Results, plan: Plan) -> dict[str, Repeats]:

@@ -120,7 +120,10 @@ class RecordedValue:
         bound = self.margin.bound if self.margin else None
         # The worst case over repeated pictures is that of a limit.
         compared = replace(measurement, despite_repeats=measurement.despite_repeats and None)
-        if because := context.open_because(compared):
+        because = context.open_because(compared)
+        if not because and measurement.is_of_model and (shared := self.run.baseline.shared_seeds):
+            because = f"in the {self.run.against}, {shared}"
+        if because:
             limit = Limit(self.metric, bound or 0.0)
             return Change(Verdict(Outcome.INCONCLUSIVE, None, limit), None, because)
         level = self._level(context.confidence)

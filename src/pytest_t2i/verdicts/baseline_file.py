@@ -85,6 +85,8 @@ class Baseline:
     """Record of each audit as plain values, by the name of the audit."""
     components: ComponentFacts | None = None
     """What the model and the detector consist of; None in a run without a model."""
+    shared_seeds: str = ""
+    """Why nothing of the model is judged by these pictures; "" where prompts share no seeds."""
     file: Path = field(default=Path("baseline"), compare=False)
     """File that the baseline was read from."""
     _parts: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -121,6 +123,8 @@ class Baseline:
             plain["audits"] = dict(self.audits)
         if self.components is not None:
             plain["components"] = asdict(self.components)
+        if self.shared_seeds:
+            plain["shared_seeds"] = self.shared_seeds
         content = json.dumps(sealed(plain), indent=1, sort_keys=True, ensure_ascii=False)
         # One line per list keeps the file short enough to review.
         write_whole(path, (_fold_lists(content) + "\n").encode())
@@ -159,6 +163,7 @@ class _File:
     images: Count
     audits: dict[str, Any] = field(default_factory=dict)
     components: ComponentFacts | None = None
+    shared_seeds: str = ""
 
 
 def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
@@ -187,6 +192,7 @@ def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
         content.images,
         content.audits,
         content.components,
+        content.shared_seeds,
         path,
     )
     for name, kind in kinds.items():

@@ -10,6 +10,7 @@ from PIL import Image
 from pytest_t2i import axes
 from pytest_t2i.adapters.models.manifest import Entry, read_manifest
 from pytest_t2i.cli.main import main
+from pytest_t2i.generation.seeds import seeds_of
 
 SUITE = """
 import pytest
@@ -83,8 +84,24 @@ def test_the_manifest_is_what_the_folder_of_images_reads(suite, capsys):
         Image.new("RGB", (8, 8), "red").save(folder / row["file"])
     entries = read_manifest(folder).entries
     assert [entry.prompt for entry in entries] == [*3 * [NURSE], *2 * [PILOT], SMILING]
-    assert entries[0] == Entry("profession-nurse-0.png", NURSE, 0)
+    seeds = [*seeds_of(0, NURSE, 3), *seeds_of(0, PILOT, 2), *seeds_of(0, SMILING, 1)]
+    assert [entry.seed for entry in entries] == seeds, "those that a run gives, no two alike"
+    assert entries[0] == Entry("profession-nurse-0.png", NURSE, seeds[0])
     assert len({entry.file for entry in entries}) == len(entries)
+
+
+@pytest.mark.slow
+def test_variants_of_a_triplet_are_listed_with_its_seeds(suite, capsys):
+    (suite / "test_words.py").write_text(
+        "import pytest\nfrom pytest_t2i import triplet\n"
+        "@pytest.mark.t2i(triplet('a person, smiling'), images=2)\ndef test_gap(triplets): pass\n"
+        "@pytest.mark.t2i('a person, smiling')\ndef test_prompt(sample): pass\n"
+    )
+    rows = list(csv.DictReader(listed(capsys, "test_words.py", "--manifest")))
+    texts = ("a person, smiling", "a woman, smiling", "a man, smiling")
+    neutral, *others = ([row["seed"] for row in rows if row["prompt"] == text] for text in texts)
+    assert neutral == [str(seed) for seed in seeds_of(0, texts[0], 3)]
+    assert others == [neutral[:2], neutral[:2]], "the first images of a prompt have its first seeds"
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from image_server import serving
 from PIL import Image
@@ -9,7 +11,14 @@ from PIL import Image
 from pytest_t2i.adapters.models import hugging_face_images, openai_images
 from pytest_t2i.data import Generated, GenerationSettings
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.generation.seeds import Seeding, difference, probe, seeding_of, seeds_up_to
+from pytest_t2i.generation.seeds import (
+    Seeding,
+    difference,
+    probe,
+    seeding_of,
+    seeds_for,
+    seeds_up_to,
+)
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import LoadOptions, MayIgnoreSeeds
 
@@ -124,6 +133,13 @@ def test_seeds_of_a_range_stand_once_each_and_grow_with_the_count():
     assert sorted(all_of_them) == list(range(1000))
     with pytest.raises(ConfigurationError, match="takes 0 to 999"):
         seeds_up_to(999, 0, "a nurse", 1001)
+
+
+def test_ready_made_pictures_are_taken_in_their_order():
+    """The first images of a longer manifest are those of a shorter one."""
+    listed = SimpleNamespace(available=lambda prompt: [7, 3, 9])
+    handle = SimpleNamespace(lists_images=True, get=lambda: listed)
+    assert seeds_for(handle, 0, "a nurse", 2) == (7, 3)
 
 
 def test_a_catalogue_states_the_largest_seed(tmp_path):

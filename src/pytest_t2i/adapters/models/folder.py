@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -47,8 +47,11 @@ class ImageFolder:
         self._files = {(entry.prompt, entry.seed): entry.file for entry in entries}
         self._revised = {entry.file: r for entry in entries if (r := entry.revised_prompt)}
         self._seeds: dict[str, list[int]] = {}
+        self._numbers: dict[str, set[int]] = {}
         for entry in entries:
             self._seeds.setdefault(entry.prompt, []).append(entry.seed)
+            if entry.is_numbered:
+                self._numbers.setdefault(entry.prompt, set()).add(entry.seed)
         self._alike: dict[str, list[str]] = {}
         for prompt in self._seeds:
             self._alike.setdefault(_plain(prompt), []).append(prompt)
@@ -84,6 +87,10 @@ class ImageFolder:
     def available(self, prompt: str) -> tuple[int, ...]:
         """Seeds of the pictures of a prompt; () where there are none."""
         return tuple(self._seeds.get(self._listed(prompt), ()))
+
+    def numbers(self, prompt: str) -> Collection[int]:
+        """Those of the seeds of a prompt that are numbers, as the manifest gives none."""
+        return self._numbers.get(self._listed(prompt), ())
 
     def _listed(self, prompt: str) -> str:
         """Return a prompt as the manifest writes it, where only blanks or accents differ."""

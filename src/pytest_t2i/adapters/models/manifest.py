@@ -73,6 +73,8 @@ class Entry:
     """The given seed, or the number of the picture among those of its prompt, from 0."""
     revised_prompt: str | None = None
     """The service's revised prompt; None where there is none."""
+    is_numbered: bool = False
+    """Whether the manifest gives no seed, so that ``seed`` is a number."""
 
 
 class Manifest(NamedTuple):
@@ -97,7 +99,7 @@ def read_manifest(folder: Path) -> Manifest:
     _check_once(folder, path, pictures, files)
     _check_seeds(path, pictures)
     entries = [
-        Entry(file, row.prompt, row.seed, row.revised_prompt)
+        Entry(file, row.prompt, row.seed, row.revised_prompt, row.is_numbered)
         for file, row in zip(files, pictures, strict=True)
     ]
     pairs = [
@@ -230,6 +232,7 @@ class _Picture(NamedTuple):
     prompt: str
     seed: int
     revised_prompt: str | None
+    is_numbered: bool
 
 
 def _pictures(path: Path, rows: Iterable[Row]) -> Iterator[_Picture]:
@@ -247,8 +250,10 @@ def _pictures(path: Path, rows: Iterable[Row]) -> Iterator[_Picture]:
         number = counts.get(prompt, 0)
         counts[prompt] = number + 1
         seed = _seed(path, where, row.seed)
+        is_numbered = seed is None
         revised = " ".join((row.revised_prompt or "").split())[:LONGEST_PROMPT] or None
-        yield _Picture(where, file, prompt, number if seed is None else seed, revised)
+        seed = number if seed is None else seed
+        yield _Picture(where, file, prompt, seed, revised, is_numbered)
 
 
 def _seed(path: Path, where: str, value: float | str | None) -> int | None:

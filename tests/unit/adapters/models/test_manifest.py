@@ -284,7 +284,7 @@ HOSTILE = (
 def round_trip(folder, prompts):
     for place in range(len(prompts)):
         Image.new("RGB", (2, 2), (place % 256, place // 256, 1)).save(folder / f"p-{place}-0.png")
-    wanted = [Wanted(f"p-{place}", prompt, 1) for place, prompt in enumerate(prompts)]
+    wanted = [Wanted(f"p-{place}", prompt, 1, [prompt]) for place, prompt in enumerate(prompts)]
     text = "\n".join(_manifest(wanted))
     assert all(sign.isprintable() or sign in "\n\u200d\xa0" for sign in text)
     cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
