@@ -65,18 +65,23 @@ def test_few_images_of_the_same_model_are_identical_too(shipped):
 
 
 @pytest.mark.slow
-def test_other_seeds_of_the_same_model_are_green(shipped):
+def test_other_seeds_of_the_same_model_are_green_where_growth_is_excluded(shipped):
     result = shipped.run(*IMAGES, *GATE, "--t2i-seed", "5")
-    assert result.ret == 0
     check = only(shipped)
-    assert check["decided_by"] == "permutation test"
+    assert check["decided_by"] == "margin"
+    assert check["bound"] == 0.1
     assert check["p_value"] > 0.05
     assert check["after"] - check["before"] == pytest.approx(check["estimate"])
+    # Twenty images do not show that even prompts grew by less than a tenth.
+    assert check["high"] > 0.1
+    assert (check["outcome"], result.ret) == ("INCONCLUSIVE", 1)
+    assert "stays possible; 0.1 is tolerated" in check["message"]
 
 
 @pytest.mark.slow
-def test_another_fair_model_is_green(shipped):
-    assert shipped.run(*IMAGES, *GATE, model="other").ret == 0
+def test_another_fair_model_is_not_red(shipped):
+    shipped.run(*IMAGES, *GATE, model="other")
+    assert only(shipped)["outcome"] != "FAIL"
     assert shipped.record()["baseline"]["is_same_model"] is False
 
 

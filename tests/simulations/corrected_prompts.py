@@ -44,7 +44,10 @@ def trial(world: str, labels: int, repeats: int, seed: int) -> dict[str, float]:
         chosen = rng.random(male.shape).argsort(axis=1) < labels
         words = np.where(right, people, -people)
         known = np.where(chosen, people, np.nan)
-        found = corrected_scores(list(words), list(known), LEVEL)
+        try:
+            found = corrected_scores(list(words), list(known), LEVEL)
+        except ValueError:  # one in a thousand looks as if it were not drawn at random
+            continue
         men, women = np.array(found.effective_male), np.array(found.effective_female)
         own = (words > 0).sum(axis=1)
         beyond = family_p_values(men, women, LIMIT, level=LEVEL) <= 1.0 - LEVEL
