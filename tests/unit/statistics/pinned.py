@@ -39,7 +39,6 @@ from pytest_t2i.statistics.distances import (
     total_variation_interval,
     total_variation_p_value,
 )
-from pytest_t2i.statistics.families import leans
 from pytest_t2i.statistics.gaps import (
     paired_gap_interval,
     paired_gap_p_value,
@@ -146,11 +145,6 @@ CASES: dict[str, Callable[[], Any]] = {
     "kappa_interval": lambda: kappa_interval(
         ["a", "b", "a", "a", "b", "c", "a", "b"], ["a", "b", "b", "a", "b", "c", "a", "a"], LEVEL
     ),
-    "leans": lambda: [
-        leans(MEN, WOMEN, 0.5),
-        leans(MEN_AFTER, WOMEN_AFTER, 0.2),
-        leans([*MEN, *[1] * 9], [*WOMEN, *[0] * 9], 0.4),
-    ],
     "mean_band": lambda: [
         mean_band(curves, level=LEVEL, seed=1)
         for curves in (CURVES[:2], CURVES[:3], CURVES, MANY_CURVES)

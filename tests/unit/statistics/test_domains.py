@@ -14,8 +14,6 @@ from pytest_t2i.statistics.families import (
     adaptive_discarding,
     family_share_p_values,
     holm,
-    leaning,
-    leans,
 )
 from pytest_t2i.statistics.gaps import paired_gap_p_value, parity_difference_p_value
 from pytest_t2i.statistics.means import gap_p_value
@@ -60,8 +58,6 @@ CASES = [
     ("negative", -1, 1, lambda v: m.attribute_presence([0.0], [v])),
     ("reference", 0, 1, lambda v: m.total_variation_distance(COUNTS, {"a": v, "b": 1 - v})),
     ("shares", 0, 1, lambda v: settled_step([v, 0.5], wilson(5, 9, 0.95))),
-    ("bound", 0, 1, lambda v: leans([9] * 12, [3] * 12, v)),
-    ("probabilities", 0, 1, lambda v: leaning([v])),
     ("bound", 0, 1, lambda v: s.prompt_bias_p_value(5, 1, v)),
     ("bound", 0, 1, lambda v: s.share_p_value(5, 6, v, "above")),
     ("bounds", 0, 1, lambda v: family_share_p_values([5], [6], [v], level=0.95)),
