@@ -23,7 +23,7 @@ MOST_IMAGES = 10_000_000
 def compare(interval: Interval, bound: float, worse: Direction) -> Outcome:
     """Return the position of an interval relative to a bound.
 
-    >>> compare(Interval(0.3, 0.2, 0.4, 0.95, "wilson", 20), 0.5, "higher").value
+    >>> compare(Interval(0.3, 0.2, 0.4, 0.95, "clopper-pearson", 20), 0.5, "higher").value
     'PASS'
     """
     _check(bound, worse)
@@ -134,7 +134,7 @@ def more_images_to_decide(
 
     .. math:: n (half-width / distance)^2 - n
 
-    >>> more_images_to_decide(Interval(0.2, 0.0, 0.4, 0.95, "wilson", 20), 0.3, "higher", 20)
+    >>> more_images_to_decide(Interval(0.2, 0.0, 0.4, 0.95, "exact", 20), 0.3, "higher", 20)
     60
     """
     if n_images < 1:

@@ -50,7 +50,7 @@ from pytest_t2i.statistics.means import gap_p_value, gap_sign_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.ranks import group_ranking, groups_differ_p_value
-from pytest_t2i.statistics.shares import share_by_prompt_interval, stereotype_interval, wilson
+from pytest_t2i.statistics.shares import share_by_prompt_interval, stereotype_interval
 from pytest_t2i.statistics.undetected import worst_case_bounds
 from pytest_t2i.statistics.variety import wals_interval
 
@@ -225,7 +225,7 @@ CASES: dict[str, Callable[[], Any]] = {
         for men in (BEFORE, SIX)
         for level in (LEVEL, 0.6)
     ],
-    "settled_step": lambda: settled_step([0.1, 0.4, 0.6, 0.62], wilson(12, 20, LEVEL)),
+    "settled_step": lambda: settled_step([0.1, 0.4, 0.6, 0.62], s.share_interval(12, 20, LEVEL)),
     "share_difference_p_value": lambda: [
         share_difference_p_value((k, 20), (m, 15), bound, alternative=side)
         for k, m in ((0, 0), (3, 9), (20, 15))
