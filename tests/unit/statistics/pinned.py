@@ -138,7 +138,7 @@ CASES: dict[str, Callable[[], Any]] = {
         growth_probabilities(MEN, WOMEN, MEN_AFTER, WOMEN_AFTER),
         growth_probabilities(MEN, WOMEN, WOMEN_AFTER, MEN_AFTER[::-1], margin=0.1),
     ],
-    "half_step": lambda: [half_step(CURVES), half_step(-CURVES)],
+    "half_step": lambda: [half_step(side * CURVES.mean(axis=0)) for side in (1, -1)],
     "half_step_interval": lambda: half_step_interval(
         np.abs(MANY_CURVES), level=LEVEL, seed=1, resamples=200
     ),
