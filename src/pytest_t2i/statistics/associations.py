@@ -223,6 +223,6 @@ def _range_of_correlation(
     return _spearman(values, least), _spearman(values, most)
 
 
-def _spearman(values: inputs.Floats, scores: npt.NDArray[np.number]) -> float:
+def _spearman(values: inputs.Floats, scores: npt.NDArray[np.float64 | np.intp]) -> float:
     """Return Spearman's correlation; 0 where all scores are equal."""
     return float(scipy.stats.spearmanr(values, scores).statistic) if np.ptp(scores) else 0.0
