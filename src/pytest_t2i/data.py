@@ -784,8 +784,6 @@ SignedInterval = Annotated[Interval, Reach(-1.0, 1.0)]
 """The interval of a score between -1 and 1."""
 Prone = Literal["over", "under"]
 """Whether an attribute is prone to be shown too often or too rarely (OASIS Definition 1)."""
-Leaning = Literal["", "fail", "pass", "open"]
-"""The likely verdict of an inconclusive check; "" if it is unknown."""
 Direction = Literal["higher", "lower", "away_from_zero", "away_from_half"]
 
 
@@ -876,10 +874,6 @@ class Verdict:
     p_value: float | None = None
     """One-sided p-value after any adjustment for many tests: for a PASS against "the value lies
     beyond the limit", else against "the value lies within the limit"."""
-    lean: float | None = None
-    """For an INCONCLUSIVE: posterior probability of exceeding the limit; never a verdict."""
-    leaning: Leaning = ""
-    """The likely verdict, "fail" or "pass", or "open" when ``lean`` supports neither."""
     images_to_decide: int | None = None
     """Approximate number of further images, in all, that would decide an INCONCLUSIVE."""
     message: str = ""

@@ -34,8 +34,6 @@ PUBLIC = [
     for name in module.__all__
     if name not in ("INFO", "metrics", "statistics", "strategies")
 ]
-ALIASES = ("Lean",)
-"""Names of types: what they are is said by what takes them."""
 BLOCK = re.compile(r"^```(python|toml)(?: [^\n]*)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -53,7 +51,7 @@ def test_every_public_name_stands_on_a_page(name):
     assert name in DIRECTIVES, f"write '::: {name}' on a page of docs/api or docs/metrics"
 
 
-@pytest.mark.parametrize("name", [entry for entry in PUBLIC if not entry.endswith(ALIASES)])
+@pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_name_has_an_example(name):
     module, _, attribute = name.rpartition(".")
     value = getattr(sys.modules[module], attribute)

@@ -169,18 +169,6 @@ def test_the_first_screen_answers_the_three_questions(browser, report):
     page.context.close()
 
 
-def test_inconclusive_prompts_show_a_lean_and_no_question_mark(browser, report):
-    page = opened(browser, report, 1280)
-    assert page.locator("#prompts summary .mark", has_text="?").count() == 0
-    if page.locator("#prompts summary .lean").count():
-        chances = page.evaluate(
-            "[...document.querySelectorAll('#prompts summary .lean')]"
-            ".map((one) => Number(one.getAttribute('aria-label').match(/([0-9.]+)/)[1]))"
-        )
-        assert chances == sorted(chances, reverse=True)
-    page.context.close()
-
-
 def test_paper_has_it_unfolded_and_whole(browser, report):
     page = opened(browser, report, 1280)
     page.emulate_media(media="print")

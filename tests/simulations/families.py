@@ -1,4 +1,4 @@
-"""Verdicts and leans of many prompts: how many are wrong, how many are decided.
+"""Verdicts of many prompts: how many are wrong, how many are decided.
 
 python tests/simulations/families.py 1000 > tests/simulations/families.md
 """
@@ -11,7 +11,6 @@ import numpy as np
 from many_worlds import images, scores, shares
 
 from pytest_t2i import statistics
-from pytest_t2i.statistics import families
 
 BOUND, LEVEL, ALPHA = 0.5, 0.95, 0.05 + 1e-12
 
@@ -52,34 +51,6 @@ def verdicts(
     return total
 
 
-def leaning(
-    world: str, kind: int | str, repeats: int, seed: int, prompts: int = 100
-) -> dict[str, float]:
-    """Share of inconclusive prompts, of those with a lean, and of leans that are wrong."""
-    rng = np.random.default_rng(seed)
-    inconclusive = leans = wrong = 0
-    for _ in range(repeats):
-        score = rng.choice(scores(BOUND)[world], size=prompts, replace=False)
-        n = images(kind, prompts, rng)
-        men = rng.binomial(n, shares(score, rng))
-        fails = statistics.family_p_values(men, n - men, BOUND, level=LEVEL) <= ALPHA
-        passes = statistics.prompt_bias_p_values(men, n - men, BOUND, "within") <= ALPHA
-        left = ~fails & ~passes
-        probabilities = families.leans(men, n - men, BOUND)
-        if probabilities is None or not left.any():
-            continue
-        words = np.array(families.leaning(probabilities[left]))
-        beyond = score[left] > BOUND + 1e-9
-        inconclusive += int(left.sum())
-        leans += int(np.sum(words != "open"))
-        wrong += int(np.sum((words == "fail") & ~beyond) + np.sum((words == "pass") & beyond))
-    return {
-        "inconclusive": inconclusive / (repeats * prompts),
-        "leans": leans / max(1, inconclusive),
-        "wrong": wrong / max(1, leans),
-    }
-
-
 def share(part: np.ndarray, whole: np.ndarray) -> float:
     """How much of the whole is the part; 0 of nothing."""
     return float(part.sum() / max(1, whole.sum()))
@@ -109,16 +80,6 @@ def main(repeats: int = 1000) -> None:
             result = verdicts(world, 20, repeats, seed=7, prompts=prompts)
             print_verdicts(f"{world}, {prompts} of them", 20, result)
     carried(repeats)
-    print("\n## Leans of what is left inconclusive\n")
-    print(f"{repeats // 4} suites. A lean is a guess, right in 19 of 20 on average by its own")
-    print("account; the last column says how often it is wrong.\n")
-    print("| world | prompts | images | inconclusive | of these lean | wrong |")
-    print("|---|---|---|---|---|---|")
-    for world in scores():
-        for prompts, kind in ((100, 10), (100, 20), (100, "2 to 40"), (20, 10)):
-            r = leaning(world, kind, repeats // 4, seed=8, prompts=prompts)
-            cells = f"{r['inconclusive']:.2f} | {r['leans']:.2f} | {r['wrong']:.3f}"
-            print(f"| {world} | {prompts} | {kind} | {cells} |", flush=True)
 
 
 def carried(repeats: int) -> None:

@@ -46,7 +46,7 @@ def wals_holds(n: int, share: float, repeats: int, *, center: bool) -> float:
 
 def half_holds(n: int, repeats: int) -> float:
     """How often an interval holds the step by which half of the lean is there."""
-    rng, truth = np.random.default_rng(3), half_step([TRUTH])
+    rng, truth = np.random.default_rng(3), half_step(TRUTH)
     assert truth is not None
     curves = (TRUTH + 0.1 * rng.normal(size=(n, 8)) @ MIXING.T for _ in range(repeats))
     with mock.patch.object(step_bands, "FEWEST_HALVES", 2):

@@ -1,9 +1,9 @@
-"""Fast version of families.py: few wrong verdicts, many right ones, leans that can be trusted."""
+"""Fast version of families.py: few wrong verdicts, many right ones."""
 
 from __future__ import annotations
 
 import pytest
-from families import COMPANY, failing_within, leaning, verdicts
+from families import COMPANY, failing_within, verdicts
 
 pytestmark = pytest.mark.slow
 
@@ -33,17 +33,6 @@ def test_weak_prompts_are_carried_along_only_if_asked():
     usual = verdicts("all one-sided", 10, 5, seed=1)
     carried = verdicts("all one-sided", 10, 5, seed=1, weakest=1.0)
     assert (usual["decided"], carried["decided"]) == (0.0, 1.0)
-
-
-def test_three_in_four_lean_at_ten_images_and_nearly_all_are_right():
-    result = leaning("SDXL's rates", 10, 20, seed=1)
-    assert result["inconclusive"] == 1.0
-    assert result["leans"] > 0.7
-    assert result["wrong"] <= 0.05
-
-
-def test_where_all_lie_at_the_limit_hardly_any_leans():
-    assert leaning("all at the limit", 10, 20, seed=1)["leans"] <= 0.03
 
 
 def test_the_cap_keeps_a_prompt_at_its_limit_from_failing_in_company():

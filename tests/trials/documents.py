@@ -74,7 +74,7 @@ class Document:
             yield from as_texts(wrong_documents(self.plain), self.dump)
 
 
-INTERVAL = Interval(0.5, 0.1, 0.9, 0.95, "wilson", 4)
+INTERVAL = Interval(0.5, 0.1, 0.9, 0.95, "clopper-pearson", 4)
 SCORE = ModelScoreRecord("model", "colour", INTERVAL, 0.5, 0.1, 1, 1)
 
 
@@ -103,7 +103,7 @@ def _run() -> str:
         low=0.1,
         high=0.9,
         level=0.95,
-        method="wilson",
+        method="clopper-pearson",
         n=4,
         operator="<=",
         bound=0.6,

@@ -53,7 +53,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "stereotypes": ("compare", "stereotypes", "{run}"),
 }
 SHARES = (
-    "p_value", "lean", "floor", "expected", "margin", "undetected", "covered", "gap",
+    "p_value", "floor", "expected", "margin", "undetected", "covered", "gap",
     "masculine", "feminine", "probability", "chi_square_p_value",
 )  # fmt: skip
 """Keys of numbers from 0 to 1; several name counts elsewhere, which are at least 0."""
@@ -76,7 +76,7 @@ def whole() -> RunRecord:
             is_of_model=True,
             outcome=Outcome.FAIL,
         ),
-        replace(limit, metric="prompt_bias_score", outcome=Outcome.INCONCLUSIVE, leaning="fail"),
+        replace(limit, metric="prompt_bias_score", outcome=Outcome.INCONCLUSIVE),
         replace(record.checks[0], metric="model_bias_score", subject="model", is_of_model=True),
         replace(record.checks[0], decided_by="margin", outcome=Outcome.FAIL),
         replace(limit, estimate=None, low=None, high=None, level=None),

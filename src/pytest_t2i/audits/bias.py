@@ -32,7 +32,6 @@ from pytest_t2i.statistics.change import (
     paired_prompt_p_value,
     prompt_bias_change,
 )
-from pytest_t2i.statistics.families import leans
 from pytest_t2i.statistics.model import midpoints
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.ranks import Rank
@@ -104,11 +103,6 @@ class Bias(Score[DetectedPrompt]):
         if side == "beyond":
             return list(map(float, statistics.family_p_values(men, women, bound, level=level)))
         return list(map(float, statistics.prompt_bias_p_values(men, women, bound, "within")))
-
-    def leans(self, tallies: Tallies, bound: float) -> Sequence[float] | None:
-        men, women = table(tallies).T
-        chances = leans(men, women, bound)
-        return None if chances is None else chances.tolist()
 
     def bounds(self, tally: Tally, unknown: int) -> Bounds:
         men, women = tally.counts

@@ -143,10 +143,6 @@ class Score(Generic[Member]):
         """Return a p-value of each member; those for "beyond" are adjusted for their number."""
         raise NotImplementedError
 
-    def leans(self, tallies: Tallies, bound: float) -> Sequence[float] | None:
-        """Return the posterior probability of each to lie beyond the bound; None without any."""
-        return None
-
     def worst(self, tally: Tally, unknown: int, side: Beyond) -> Tally:
         """Return the tally with undetected images labelled so as to weaken a side most."""
         return tally.worst(unknown, side)
@@ -273,7 +269,6 @@ def _as_corrected(interval: Interval, estimate: float) -> Interval:
 
 def family(score: Score[Member], members: Sequence[Member]) -> Family:
     """Return the family of a test's members, whose evidence holds in the worst case."""
-    tallies = _tallies(score, members)
 
     def evidence_at(bound: float, level: float) -> list[Evidence]:
         return despite_equal_pictures(
@@ -284,7 +279,6 @@ def family(score: Score[Member], members: Sequence[Member]) -> Family:
     return Family(
         tuple(None if interval is None else abs(interval) for interval in intervals),
         evidence_at,
-        partial(score.leans, tallies),
     )
 
 

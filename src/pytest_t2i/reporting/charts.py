@@ -20,7 +20,7 @@ from pytest_t2i.reporting.formatting import (
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.runs.summaries import first_screens
 from pytest_t2i.sections import half_width
-from pytest_t2i.sections.blocks import strongest_lean, worst
+from pytest_t2i.sections.blocks import worst
 from pytest_t2i.verdicts.check import Check
 
 
@@ -74,8 +74,6 @@ class ChartRow:
     note: str = ""
     outcome: Outcome | None = None
     anchor: str = ""
-    lean: float | None = None
-    """Probability that an inconclusive value lies beyond its limit."""
     id: str = ""
     """Id of the prompt; "" for a row of another kind."""
 
@@ -177,7 +175,6 @@ def _bias_row(prompt: PromptRecord, checks: Sequence[Check], metric: str) -> Cha
         prompt.text,
         worst(checks),
         anchor(prompt.id),
-        strongest_lean(checks),
         prompt.id,
     )
 

@@ -9,7 +9,7 @@ from pytest_t2i.data import Bounds, Outcome
 from pytest_t2i.reporting.formatting import (
     allowed_words,
     chance_words,
-    leaning_words,
+    side_of,
     why_allowed,
 )
 from pytest_t2i.verdicts.check import Check
@@ -42,8 +42,8 @@ def explained(check: Check) -> list[str]:
     lines.append(allowed(check))
     if check.message:
         lines.append(check.message)
-    if check.lean is not None:
-        lines.append(f"{leaning_words(check)}: not a verdict, but where prompts like this one lie")
+    if side := side_of(check):
+        lines.append(f"the estimate lies {side} the limit, which is not a verdict")
     if check.images_to_decide:
         lines.append(_more_images(check, check.images_to_decide))
     return [line(text) for text in (*lines, *check.remarks)]

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 from pytest_t2i.adapters.support.escaping import COMMAND, clean
 from pytest_t2i.audits.shared_blocks import Counts
-from pytest_t2i.data import Bounds, Interval, Leaning, Outcome, Undetected
+from pytest_t2i.data import Bounds, Interval, Outcome, Undetected
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.sections import Form
 from pytest_t2i.sections.words import plural_metric as plural_metric  # noqa: PLC0414 - for others
@@ -227,25 +227,19 @@ def excess_of(check: Check) -> float:
     return -beyond if check.operator.startswith(">") else beyond
 
 
-def leaning_words(check: Check) -> str:
-    """Return ``likely fail 0.93``, ``likely pass 0.97`` or ``open``; "" without a probability."""
-    if check.lean is None:
+def side_of(check: Check) -> str:
+    """Return the side of its limit on which an inconclusive check's estimate lies; else ""."""
+    if check.outcome is not Outcome.INCONCLUSIVE or check.estimate is None or check.is_change:
         return ""
-    if check.leaning == "open":
-        return "open"
-    sure = check.lean if check.leaning == "fail" else 1.0 - check.lean
-    return f"likely {check.leaning} {sure:.2f}"
+    return "beyond" if excess_of(check) > 0.0 else "within"
 
 
-def lean_counts(checks: Iterable[Check]) -> str:
-    """Return ``80 likely pass, 3 likely fail, 7 could be either``; "" without a probability."""
-    counts: Counter[Leaning] = Counter(check.leaning for check in checks if check.leaning)
-    words: dict[Leaning, str] = {
-        "pass": "likely pass",
-        "fail": "likely fail",
-        "open": "could be either",
-    }
-    return ", ".join(f"{counts[key]} {text}" for key, text in words.items() if counts[key])
+def side_counts(checks: Iterable[Check]) -> str:
+    """Return ``80 estimated within, 3 estimated beyond``; "" without an inconclusive estimate."""
+    counts = Counter(map(side_of, checks))
+    return ", ".join(
+        f"{counts[side]} estimated {side}" for side in ("within", "beyond") if counts[side]
+    )
 
 
 def undetected_counts(record: RunRecord, detector: str) -> Counter[Undetected]:

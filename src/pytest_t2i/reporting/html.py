@@ -73,7 +73,7 @@ def contents_of_page(
         "plainest": first_screen.plainest(record),
         "strips": first_screen.strips(record, albums),
         "why": hint(record),
-        "leans": formatting.lean_counts(record.checks),
+        "sides": formatting.side_counts(record.checks),
         "facts": run_facts.facts(record),
         "figures": list(first_screen.figures(record)),
         "baseline": drawn(baseline.baseline_sections(record), folder),
@@ -154,7 +154,7 @@ def _urgency(
     prompt, _, chart, checks = row
     excess = max((excess_of(check) for check in checks), default=0.0)
     score = abs(prompt.score.estimate) if prompt.score else 0.0
-    return (URGENCY[chart.outcome], -(chart.lean or 0.0) - excess, -score, prompt.id)
+    return (URGENCY[chart.outcome], -excess, -score, prompt.id)
 
 
 def _counts(prompt: PromptRecord) -> str:
@@ -195,7 +195,7 @@ def page_environment() -> Environment:
         "bounds": formatting.bounds_words,
         "share": formatting.percent,
         "commands": formatting.with_commands,
-        "leaning": formatting.leaning_words,
+        "side": formatting.side_of,
         "allowed": formatting.allowed_drawn,
         "function": formatting.function_of,
     }

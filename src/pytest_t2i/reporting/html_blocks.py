@@ -485,7 +485,7 @@ def _row(bar: Bar, chart: BarChart, scale: Scale) -> ChartRow:
         words = " ".join(_number(interval, chart.digits, chart.form)).strip()
         track = _track(bar, bar.interval, chart, words)
         track = replace(track, limits=limits, reference=reference, zero=zero)
-    return ChartRow(bar.name, track, words, bar.note, bar.outcome, bar.anchor, bar.lean)
+    return ChartRow(bar.name, track, words, bar.note, bar.outcome, bar.anchor)
 
 
 def _track(bar: Bar, interval: Interval, chart: BarChart, words: str) -> Track:

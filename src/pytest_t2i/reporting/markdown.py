@@ -21,9 +21,9 @@ from pytest_t2i.reporting.formatting import (
     excess_of,
     function_of,
     images_of_labels,
-    lean_counts,
     metric_words,
     sentence,
+    side_counts,
     undetected_counts,
     unreasoned,
 )
@@ -180,7 +180,7 @@ def render_markdown(
 ) -> str:
     """Return the run as one page of Markdown; texts of prompts are escaped."""
     record = portable(record)
-    tally, leans = record.tally(), lean_counts(record.checks)
+    tally, sides = record.tally(), side_counts(record.checks)
     title = f"Fairness of {code(record.model)}" if record.model else "Detectors on labelled images"
     because = record.failed_because
     otherwise = [(escape(test), escape(because.get(test, ""))) for test in record.failed_otherwise]
@@ -188,7 +188,7 @@ def render_markdown(
         f"## {MARKS[record.outcome]} {title}: {record.outcome}",
         "",
         f"{escape(headline(record))} {tally[Outcome.PASS]} passed, {tally[Outcome.FAIL]} failed, "
-        f"{tally[Outcome.INCONCLUSIVE]} inconclusive{f' ({leans})' if leans else ''}. "
+        f"{tally[Outcome.INCONCLUSIVE]} inconclusive{f' ({sides})' if sides else ''}. "
         f"{made(record)}{_known(record)}",
         "",
         *table_lines(("failed without a verdict", "why"), otherwise),

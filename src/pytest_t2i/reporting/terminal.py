@@ -24,10 +24,10 @@ from pytest_t2i.reporting.formatting import (
     early_stopping_words,
     excess_of,
     images_of_labels,
-    lean_counts,
-    leaning_words,
     metric_words,
     several,
+    side_counts,
+    side_of,
     undetected_counts,
     unreasoned,
     wrapped,
@@ -251,8 +251,8 @@ def _next(record: RunRecord, room: int, width: int | None) -> Iterator[str]:
 
 def _tally(record: RunRecord) -> str:
     """Return the numbers of checks by outcome."""
-    tally, leans = record.tally(), lean_counts(record.checks)
-    inconclusive = f" ({leans})" if leans else ""
+    tally, sides = record.tally(), side_counts(record.checks)
+    inconclusive = f" ({sides})" if sides else ""
     return (
         f"checks: {tally[Outcome.PASS]} passed, {tally[Outcome.FAIL]} failed, "
         f"{tally[Outcome.INCONCLUSIVE]} inconclusive{inconclusive}{_otherwise(record)}"
@@ -308,10 +308,10 @@ def _judged(check: Check) -> str:
 
 
 def _worst_checks(record: RunRecord) -> list[Check]:
-    """Return the failed checks, else those that are likely to fail; those of the model first."""
+    """Return the failed checks, else the open ones estimated beyond; those of the model first."""
     failed = [check for check in record.checks if check.outcome is Outcome.FAIL]
-    leaning_fail = [check for check in record.checks if check.leaning == "fail"]
-    return sorted(failed or leaning_fail, key=lambda c: (not c.is_of_model, -excess_of(c)))
+    beyond = [check for check in record.checks if side_of(check) == "beyond"]
+    return sorted(failed or beyond, key=lambda c: (not c.is_of_model, -excess_of(c)))
 
 
 def _worst(record: RunRecord) -> Iterator[str]:
@@ -343,10 +343,9 @@ def _failure(check: Check) -> str:
     if check.is_change:
         since = " since the anchor" if check.against == "anchor" else ""
         return f"  {check.metric} of {check.subject}{since}: {_grown(check)}"
-    lean = f", {leaning_words(check)}" if leaning_words(check) else ""
     return (
         f"  {check.metric} of {check.subject}: {check.estimate:+.3f} "
-        f"[{check.low:+.3f}, {check.high:+.3f}], allowed {check.operator} {check.bound:g}{lean}"
+        f"[{check.low:+.3f}, {check.high:+.3f}], allowed {check.operator} {check.bound:g}"
     )
 
 

@@ -187,11 +187,9 @@ def _whole_first(group: tuple[tuple[str, str, str], list[Check]]) -> tuple[bool,
     return (metric not in {screen.metric for screen in first_screens()}, len(checks))
 
 
-def _urgency(check: Check) -> tuple[float, float, float, str]:
-    """Return the sort key of a check: the likeliest to fail first, then the furthest beyond."""
-    lean = 0.0 if check.lean is None else check.lean
+def _urgency(check: Check) -> tuple[float, float, str]:
+    """Return the sort key of a check: the furthest beyond its bound first."""
     return (
-        -lean,
         -excess_of(check),
         1.0 if check.p_value is None else check.p_value,
         check.subject,

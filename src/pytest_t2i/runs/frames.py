@@ -132,7 +132,7 @@ def _columns(name: str) -> tuple[str, str, str]:
 
 CHECK = (
     "test", "metric", "subject", "outcome", "estimate", "low", "high", "level", "n", "bound",
-    "reason", "author", "against", "p_value", "lean",
+    "reason", "author", "against", "p_value",
 )  # fmt: skip
 """Columns of the table of checks."""
 

@@ -199,10 +199,6 @@ class Judged(Protocol):
     def bound(self) -> float:
         """The bound of the value."""
 
-    @property
-    def lean(self) -> float | None:
-        """The posterior probability that an inconclusive value lies beyond the bound."""
-
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
@@ -317,8 +313,6 @@ class Bar:
     """Bounds of the checks of the value."""
     outcome: Outcome | None = None
     """Worst verdict on the value; None without a check."""
-    lean: float | None = None
-    """Posterior probability that an inconclusive value lies beyond its limit."""
     reference: float | None = None
     """Value to compare with: a real-world share, the fair-model floor."""
     anchor: str = ""
@@ -341,7 +335,6 @@ class Bar:
             interval,
             limits=tuple(dict.fromkeys(check.bound for check in checks)),
             outcome=worst(checks),
-            lean=strongest_lean(checks),
             **more,
         )
 
@@ -353,12 +346,6 @@ def worst(checks: Iterable[Judged]) -> Outcome | None:
     """Return the worst outcome, FAIL before INCONCLUSIVE before PASS; None without a check."""
     outcomes = {check.outcome for check in checks}
     return next((outcome for outcome in WORST_FIRST if outcome in outcomes), None)
-
-
-def strongest_lean(checks: Iterable[Judged]) -> float | None:
-    """Return the largest lean of inconclusive checks; None if none is known."""
-    leans = [c.lean for c in checks if c.outcome is Outcome.INCONCLUSIVE and c.lean is not None]
-    return max(leans, default=None)
 
 
 def round_end(intervals: Iterable[Interval | None], ends: Sequence[float]) -> float:

@@ -19,7 +19,7 @@ from pytest_t2i.metrics.distance_correlation import (
     correlation,
     u_centred,
 )
-from pytest_t2i.statistics.inversion import check_resampling, percentiles, permutation_p_value
+from pytest_t2i.statistics.inversion import check_resampling, percentiles
 from pytest_t2i.statistics.shares import check_level, containing
 
 
@@ -54,13 +54,12 @@ def distance_correlation_p_value(
     if permutations < 99:  # noqa: PLR2004 - fewer cannot reach 0.01
         raise ValueError(f"permutations must be at least 99, got permutations={permutations!r}")
     first, second = (u_centred(d) for d in both_distances(a, b, FEWEST_CORRECTED))
-    rng = np.random.default_rng(seed)
-    observed = float(np.sum(first * second))
-    # The same sum in another order of its summands may differ in the last digits.
-    least = observed - 1e-12 * abs(observed)
-    orders = (rng.permutation(len(second)) for _ in range(permutations))
-    sums = (np.array([np.sum(first * second[np.ix_(o, o)])]) for o in orders)
-    return permutation_p_value(least, sums)
+    found = scipy.stats.permutation_test(
+        (np.arange(len(second)),), lambda order: np.sum(first * second[np.ix_(order, order)]),
+        permutation_type="pairings", alternative="greater", n_resamples=permutations,
+        vectorized=False, rng=np.random.default_rng(seed),
+    )  # fmt: skip
+    return float(found.pvalue)
 
 
 def distance_correlation_interval(
@@ -139,9 +138,6 @@ def _members(clusters: Sequence[Hashable] | None, count: int) -> list[npt.NDArra
 
 IN_TAIL = 20
 """Fewest draws beyond an end of a group's interval."""
-FORBIDDEN = 2.0
-"""Cost of a rank outside its range, times the cube of the number of groups: above all other
-costs."""
 FEWEST_GROUPS = 3
 """Fewest groups, as two always lie on a line."""
 
@@ -174,14 +170,14 @@ def rank_correlation_interval(
     if len(set(values.tolist())) == 1 or any(not group for group in groups):
         raise ValueError(f"quantity must differ, and no group be empty, got quantity={values}")
     rng = np.random.default_rng(seed)
-    observed = np.array([[_mean_score(group, None, 1)[0] for group in groups]])
+    observed = np.concatenate([_mean_score(group, None, 1) for group in groups])
     tail = (1.0 - level) / (2.0 * len(groups))
     draws = max(resamples, math.ceil(IN_TAIL / tail))
     ends = np.array([percentiles(_mean_score(group, rng, draws), tail) for group in groups])
-    estimate = float(_spearman(values, observed)[0])
-    low, high = _range_of_correlation(values, np.minimum(ends[:, 0], observed[0]),
-                                      np.maximum(ends[:, 1], observed[0]))  # fmt: skip
-    return containing(estimate, (low, high), level, "ranges of ranks", len(groups))
+    low, high = np.minimum(ends[:, 0], observed), np.maximum(ends[:, 1], observed)
+    reached = _range_of_correlation(values, low, high)
+    estimate = _spearman(values, observed)
+    return containing(estimate, reached, level, "ranges of ranks", len(groups))
 
 
 def fewest_groups(level: float) -> int:
@@ -218,21 +214,15 @@ def _range_of_correlation(
     first = np.sum(high[None, :] < low[:, None], axis=1)
     last = len(low) - 1 - np.sum(low[None, :] > high[:, None], axis=1)
     ranks = np.arange(len(low))
-    product = np.outer(scipy.stats.rankdata(values), ranks).astype(np.float64)
-    product[(ranks < first[:, None]) | (ranks > last[:, None])] = np.nan
-    orders = []
-    for sign in (1.0, -1.0):
-        cost = np.where(np.isnan(product), FORBIDDEN * len(low) ** 3, sign * product)
-        orders.append(scipy.optimize.linear_sum_assignment(cost)[1])
-    least, most = _spearman(values, np.array(orders, dtype=np.float64))
-    return float(least), float(most)
+    outside = (ranks < first[:, None]) | (ranks > last[:, None])
+    product = np.outer(scipy.stats.rankdata(values), ranks)
+    least, most = (
+        scipy.optimize.linear_sum_assignment(np.where(outside, np.inf, sign * product))[1]
+        for sign in (1.0, -1.0)
+    )
+    return _spearman(values, least), _spearman(values, most)
 
 
-def _spearman(values: inputs.Floats, rows: inputs.Floats) -> inputs.Floats:
-    """Return Spearman's correlation of each row; 0 where all its scores are equal."""
-    x = scipy.stats.rankdata(values)
-    ranks = scipy.stats.rankdata(rows, axis=1)
-    x, ranks = x - x.mean(), ranks - ranks.mean(axis=1, keepdims=True)
-    lengths = np.sqrt((x**2).sum() * (ranks**2).sum(axis=1))
-    together = np.divide(ranks @ x, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    return np.asarray(together, dtype=np.float64)
+def _spearman(values: inputs.Floats, scores: npt.NDArray[np.float64 | np.intp]) -> float:
+    """Return Spearman's correlation; 0 where all scores are equal."""
+    return float(scipy.stats.spearmanr(values, scores).statistic) if np.ptp(scores) else 0.0

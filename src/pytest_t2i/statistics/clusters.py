@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -13,7 +12,7 @@ import scipy
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.inversion import Alternative, check_alternative
-from pytest_t2i.statistics.shares import check_level
+from pytest_t2i.statistics.shares import bisected, check_level
 
 METHOD = "weighted pictures"
 REACH, DECAY, STEP = 2.0, 36.0, 0.06
@@ -131,9 +130,11 @@ def positive_chance(weights: inputs.Floats) -> float:
 def _upper_tail(values: inputs.Floats, times: npt.NDArray[np.int64]) -> float:
     """Return P(S > 0) of a sum whose mean is at most 0."""
     largest = float(values[-1])
-    saddle = _root(
-        lambda s: float(np.sum(times * values / (1.0 - s * values))) - 1.0 / s, 1.0 / largest
-    )
+    around = bisected(
+        lambda s: bool(np.sum(times * values / (1.0 - s * values)) > 1.0 / s),
+        0.0, 1.0 / largest, HALVINGS,
+    )  # fmt: skip
+    saddle = sum(around) / 2.0
     curve = float(np.sum(times * (values / (1.0 - saddle * values)) ** 2)) + 1.0 / saddle**2
     several = float(np.sum(times[values != 0.0]))
     steps = np.arange(0.0, math.asinh(math.sqrt(several)) + REACH + DECAY / several, STEP)
@@ -144,12 +145,3 @@ def _upper_tail(values: inputs.Floats, times: npt.NDArray[np.int64]) -> float:
     heights[0] /= 2.0
     total = width * STEP * float(np.sum(heights)) / math.pi
     return min(max(total, 0.0), 1.0)
-
-
-def _root(slope: Callable[[float], float], end: float) -> float:
-    """Return where a function that rises from -inf to inf between 0 and ``end`` is 0."""
-    low, high = 0.0, end
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if slope(middle) > 0.0 else (middle, high)
-    return (low + high) / 2.0

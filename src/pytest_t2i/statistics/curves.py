@@ -67,11 +67,6 @@ def _ends(
     return mean - reach, mean + reach
 
 
-def half_step(curves: npt.ArrayLike) -> float | None:
-    """Return the step by which the mean curve's sum reaches half of its end; steps count from 1."""
-    return _half(_rows(curves, fewest=1).mean(axis=0))
-
-
 def half_step_interval(
     curves: npt.ArrayLike, *, level: float, seed: int, resamples: int = 1000
 ) -> Interval | None:
@@ -88,11 +83,11 @@ def half_step_interval(
         return None
     means = rng.multinomial(n, [1.0 / n] * n, resamples) @ rows / n
     finals, tail = means.sum(axis=1), expanded_tail(n, level)
-    estimate = _half(rows.mean(axis=0))
+    estimate = half_step(rows.mean(axis=0))
     low, high = np.quantile(finals, [tail, 1.0 - tail])
     if estimate is None or low <= 0.0 <= high or not _is_off_zero(rows.sum(axis=1), level):
         return None
-    halves = [half for half in map(_half, means) if half is not None]
+    halves = [half for half in map(half_step, means) if half is not None]
     ends = np.quantile(halves, [tail, 1.0 - tail])
     return Interval(
         estimate, min(float(ends[0]), estimate), max(float(ends[1]), estimate), level,
@@ -109,11 +104,12 @@ def settled_step(shares: npt.ArrayLike, final: Interval) -> int:
     return int(outside[-1]) + 2 if outside.size else 1
 
 
-def _rows(curves: npt.ArrayLike, fewest: int = FEWEST_CURVES) -> inputs.Floats:
+def _rows(curves: npt.ArrayLike) -> inputs.Floats:
     rows = inputs.floats("curves", curves)
-    if rows.ndim != 2 or len(rows) < fewest or not rows.size:  # noqa: PLR2004 - images and steps
+    if rows.ndim != 2 or len(rows) < FEWEST_CURVES or not rows.size:  # noqa: PLR2004 - images, steps
         raise ValueError(
-            f"curves must hold at least {fewest} rows of steps, got curves.shape={rows.shape}"
+            f"curves must hold at least {FEWEST_CURVES} rows of steps, got "
+            f"curves.shape={rows.shape}"
         )
     return rows
 
@@ -134,7 +130,8 @@ def _is_off_zero(sums: inputs.Floats, level: float) -> bool:
     return abs(float(sums.mean())) > reach * float(sums.std(ddof=1))
 
 
-def _half(mean: inputs.Floats) -> float | None:
+def half_step(mean: npt.ArrayLike) -> float | None:
+    """Return the step by which a curve's sum reaches half of its end; steps count from 1."""
     sums = np.concatenate([[0.0], np.cumsum(mean)])
     final = float(sums[-1])
     if not final:

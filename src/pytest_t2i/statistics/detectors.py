@@ -12,24 +12,25 @@ from pytest_t2i.data import Interval
 from pytest_t2i.metrics import cohen_kappa, fleiss_kappa, inputs
 from pytest_t2i.statistics.gaps import difference_of_exclusive
 from pytest_t2i.statistics.inversion import check_resampling, expanded_tail, percentiles
-from pytest_t2i.statistics.shares import check_level, containing, share_interval, wilson
+from pytest_t2i.statistics.shares import check_level, containing, share_interval
 
 
 def kappa_interval(a: npt.ArrayLike, b: npt.ArrayLike, level: float) -> Interval:
     """Return Cohen's kappa with an interval.
 
-    Wilson's interval of the observed agreement, with the chance agreement taken as known (1960).
+    The exact interval of the observed agreement, with the chance agreement taken as known (Cohen
+    1960).
     """
     kappa = cohen_kappa(a, b)
     first, second = inputs.labels("a", a), inputs.labels("b", b)
-    agreement = wilson(int(np.sum(first == second)), len(first), level)
+    agreement = share_interval(int(np.sum(first == second)), len(first), level)
     if kappa == 1.0:
         counts = np.unique(first.astype(str), return_counts=True)[1] / len(first)
         by_chance = float(np.sum(counts**2))
     else:
         by_chance = (agreement.estimate - kappa) / (1.0 - kappa)
     low, high = ((x - by_chance) / (1.0 - by_chance) for x in (agreement.low, agreement.high))
-    return Interval(kappa, max(-1.0, low), min(1.0, high), level, "wilson", len(first))
+    return Interval(kappa, max(-1.0, low), min(1.0, high), level, agreement.method, len(first))
 
 
 def fleiss_interval(
@@ -37,7 +38,7 @@ def fleiss_interval(
 ) -> Interval:
     """Return Fleiss' kappa with an interval by seeded bootstrap over items.
 
-    The low end is at most that of Wilson's interval of the share of items on which all agree.
+    The low end is at most that of the exact interval of the share of items on which all agree.
     """
     check_resampling(level, resamples)
     estimate = fleiss_kappa(ratings)
@@ -59,7 +60,7 @@ def fleiss_interval(
 
 def _kappa_if_fewer_agree(counts: inputs.Floats, of_item: inputs.Floats, level: float) -> float:
     r, mixed = float(counts.sum()) / len(counts), of_item[of_item < 1.0]
-    share = wilson(len(of_item) - len(mixed), len(of_item), level).low
+    share = share_interval(len(of_item) - len(mixed), len(of_item), level).low
     # Where no item is mixed, an item without full agreement is taken to have one dissenter of r.
     agreement = share + (1.0 - share) * (float(np.mean(mixed)) if len(mixed) else (r - 2.0) / r)
     by_chance = float(np.sum((counts.sum(axis=0) / counts.sum()) ** 2))

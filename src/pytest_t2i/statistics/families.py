@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -356,35 +356,11 @@ def _others(n: int, prompts: int, seed: int) -> inputs.Floats:
     return np.asarray(np.cumsum(draws, axis=1), dtype=np.float64)
 
 
-Lean = Literal["fail", "pass", "open"]
-
-FEWEST_PROMPTS = 10
-"""Fewest prompts with a clear image from which the distribution of bias is estimated."""
-CONFIDENT = 0.85
-"""Smallest probability of a single "likely" prompt."""
-ON_AVERAGE = 0.95
-"""Smallest mean probability of all "likely" prompts of a family: 19 of 20 are right."""
 GRID: inputs.Floats = np.linspace(0.0, 1.0, 51)
 """Support of the distribution of |2p - 1|."""
 SPREAD_OUT = 5.0
 """Weight, in prompts, of an even distribution that is mixed in: without it the fit overfits the
-observed prompts, and at 20 prompts nearly twice as many leans are wrong."""
-
-
-def leans(male: npt.ArrayLike, female: npt.ArrayLike, bound: float) -> inputs.Floats | None:
-    """Return each prompt's posterior probability that its absolute bias score exceeds the bound.
-
-    .. math:: P(t > bound | m, f) = sum over t > bound of g(t) L(m, f | t) / sum of g(t) L(m, f | t)
-
-    with g fitted to all counts (empirical Bayes, Robbins 1956; Efron 2016). None for few prompts.
-    """
-    men, women = inputs.count_vectors(male=male, female=female)
-    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
-    clear = men + women > 0
-    if np.count_nonzero(clear) < FEWEST_PROMPTS:
-        return None
-    beyond = spread_given_counts(men, women)[:, limit + 1e-9 < GRID]
-    return np.asarray(np.clip(beyond.sum(axis=1), 0.0, 1.0), dtype=np.float64)
+observed prompts."""
 
 
 STEPS = 200
@@ -416,20 +392,3 @@ def spread_given_counts(
     joint = likelihood * mixing
     posterior = joint / joint.sum(axis=1, keepdims=True)
     return np.asarray(posterior[of_prompt.ravel()], dtype=np.float64)
-
-
-def leaning(probabilities: npt.ArrayLike) -> list[Lean]:
-    """Return "fail", "pass", or "open" for each prompt, from its posterior probability.
-
-    The most certain ones from 0.85 on, as many as are right with a mean probability of 0.95.
-    """
-    p = inputs.in_range("probabilities", probabilities, 0.0, 1.0)
-    inputs.one_dimensional(probabilities=p)
-    sure = np.maximum(p, 1.0 - p)
-    order = np.argsort(-sure, kind="stable")
-    mean = np.cumsum(sure[order]) / np.arange(1, len(p) + 1)
-    lean = np.zeros(len(p), dtype=np.bool_)
-    lean[order] = (mean >= ON_AVERAGE - 1e-12) & (sure[order] >= CONFIDENT)
-    likelier = np.where(p > 0.5, "fail", "pass")  # noqa: PLR2004 - more likely than not
-    words: list[Lean] = np.where(lean, likelier, "open").tolist()
-    return words

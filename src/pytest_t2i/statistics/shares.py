@@ -16,22 +16,6 @@ from pytest_t2i.metrics import inputs
 from pytest_t2i.metrics.stereotypes import check_direction
 
 
-def wilson(successes: int, n: int, level: float) -> Interval:
-    """Return the Wilson score interval of a share (1927), as a part of other methods.
-
-    Alone it covers too little: near the level on average, but 0.84 at single shares.
-    """
-    k, size = check_share(successes, n, level)
-    share = k / size
-    z2 = float(scipy.stats.norm.isf((1.0 - level) / 2.0)) ** 2
-    centre = (share + z2 / (2 * size)) / (1.0 + z2 / size)
-    spread = math.sqrt(z2 * (share * (1.0 - share) / size + z2 / (4.0 * size**2)))
-    half = spread / (1.0 + z2 / size)
-    low = 0.0 if k == 0 else centre - half
-    high = 1.0 if k == size else centre + half
-    return Interval(share, low, high, level, "wilson", size)
-
-
 def exact_ends(
     successes: npt.ArrayLike, n: npt.ArrayLike, tail: float
 ) -> tuple[inputs.Floats, inputs.Floats]:

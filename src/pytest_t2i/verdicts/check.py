@@ -12,7 +12,6 @@ from pytest_t2i.data import (
     Bounds,
     Count,
     Interval,
-    Leaning,
     Level,
     Limit,
     Name,
@@ -60,10 +59,6 @@ class Check:
     """Reason for the limit, in a person's words; "" where none is given."""
     p_value: Share | None = None
     images_to_decide: Count | None = None
-    lean: Share | None = None
-    """For an INCONCLUSIVE: posterior probability of exceeding the limit; never a verdict."""
-    leaning: Leaning = ""
-    """"fail", "pass" or "open"; "" where no posterior probability is known."""
     paper: Number | None = None
     """The paper's plug-in estimate, where it differs from ``estimate``."""
     floor: Share | None = None
@@ -105,10 +100,9 @@ class Check:
         why = f" ({self.message})" if self.message else ""
         score = f"no evidence{why}" if self.interval is None else str(self.interval)
         change = "change " if self.is_change else ""
-        leaning = f", likely {self.leaning}" if self.leaning in {"pass", "fail"} else ""
         return (
             f"<{self.outcome}: {self.metric} of {self.subject}, {change}{score}, "
-            f"{self.against} {self.operator} {self.bound:g}{leaning}>"
+            f"{self.against} {self.operator} {self.bound:g}>"
         )
 
     @property
@@ -184,8 +178,6 @@ def check_of(
         author=verdict.limit.author,
         p_value=verdict.p_value,
         images_to_decide=verdict.images_to_decide,
-        lean=verdict.lean,
-        leaning=verdict.leaning,
         paper=measurement.paper,
         floor=measurement.floor,
         message=verdict.message,

@@ -65,9 +65,9 @@ def images_range(images: int, interval: Interval, bound: float) -> ImagesRange:
     as the number of images grows with the inverse square of the distance d from the bound; s is the
     standard error, from the side of the interval that faces the bound.
 
-    >>> images_range(100, Interval(0.2, 0.1, 0.3, 0.95, "wilson", 20), 0.4)
+    >>> images_range(100, Interval(0.2, 0.1, 0.3, 0.95, "clopper-pearson", 20), 0.4)
     ImagesRange(low=57, high=221)
-    >>> images_range(100, Interval(0.2, 0.1, 0.3, 0.95, "wilson", 20), 0.25).high is None
+    >>> images_range(100, Interval(0.2, 0.1, 0.3, 0.95, "clopper-pearson", 20), 0.25).high is None
     True
     """
     distance = abs(interval.estimate - bound)

@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 from pytest_t2i.data import TIE, Direction, Evidence, Interval, Limit, Outcome, Verdict
-from pytest_t2i.statistics.families import leaning
 from pytest_t2i.statistics.planning import Design, images_needed, prompt_power
 
 NO_EVIDENCE = "no evidence: there was nothing to measure"
@@ -24,7 +23,7 @@ MOST_IMAGES = 10_000_000
 def compare(interval: Interval, bound: float, worse: Direction) -> Outcome:
     """Return the position of an interval relative to a bound.
 
-    >>> compare(Interval(0.3, 0.2, 0.4, 0.95, "wilson", 20), 0.5, "higher").value
+    >>> compare(Interval(0.3, 0.2, 0.4, 0.95, "clopper-pearson", 20), 0.5, "higher").value
     'PASS'
     """
     _check(bound, worse)
@@ -102,7 +101,6 @@ def judge_family(
     worse: Direction,
     *,
     level: float,
-    leans: Sequence[float] | None = None,
 ) -> list[Verdict]:
     """Return the verdicts on many measurements that share one error level.
 
@@ -123,17 +121,7 @@ def judge_family(
             verdicts.append(Verdict(Outcome.INCONCLUSIVE, None, limit, message=NO_EVIDENCE))
         else:
             verdicts.append(_verdict(interval, evidence[k], limit, worse, level, len(intervals)))
-    return verdicts if leans is None else _with_leans(verdicts, leans)
-
-
-def _with_leans(verdicts: list[Verdict], leans: Sequence[float]) -> list[Verdict]:
-    """Return the verdicts, the inconclusive ones with their posterior probabilities."""
-    inconclusive = [k for k, v in enumerate(verdicts) if v.outcome is Outcome.INCONCLUSIVE]
-    leanings = dict(zip(inconclusive, leaning([leans[k] for k in inconclusive]), strict=True))
-    return [
-        replace(verdict, lean=leans[k], leaning=leanings[k]) if k in leanings else verdict
-        for k, verdict in enumerate(verdicts)
-    ]
+    return verdicts
 
 
 def more_images_to_decide(
@@ -146,7 +134,7 @@ def more_images_to_decide(
 
     .. math:: n (half-width / distance)^2 - n
 
-    >>> more_images_to_decide(Interval(0.2, 0.0, 0.4, 0.95, "wilson", 20), 0.3, "higher", 20)
+    >>> more_images_to_decide(Interval(0.2, 0.0, 0.4, 0.95, "exact", 20), 0.3, "higher", 20)
     60
     """
     if n_images < 1:

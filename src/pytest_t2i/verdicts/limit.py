@@ -62,10 +62,7 @@ def open_if_undetected(verdict: Verdict, worst_case: Bounds | None) -> Verdict:
             ", and with the labels least favourable to that outcome the evidence is too weak. A "
             "detector that labels more of them, people's labels, or more images would decide"
         )
-    return replace(
-        verdict, images_to_decide=None, lean=None, leaning="", message=message,
-        hangs_on_undetected=True,
-    )  # fmt: skip
+    return replace(verdict, images_to_decide=None, message=message, hangs_on_undetected=True)
 
 
 UNJUDGED = "too many pictures repeat for a verdict on {}"

@@ -33,8 +33,6 @@ class Family:
     evidence: Callable[[float, float], Sequence[Evidence]]
     """Function (bound, level) -> evidence of each member; ``beyond`` is adjusted for their
     number."""
-    leans: Callable[[float], Sequence[float] | None] | None = None
-    """Function bound -> posterior probability of each member to exceed the bound, or None."""
     _reached: dict[tuple[float, float], list[Verdict]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -44,11 +42,8 @@ class Family:
         """Return the verdict on each member; repeated calls use the stored verdicts."""
         key = (limit.bound, level)
         if key not in self._reached:
-            leans = None if self.leans is None else self.leans(limit.bound)
             evidence = self.evidence(limit.bound, level)
-            self._reached[key] = judge_family(
-                self.intervals, evidence, limit, worse, level=level, leans=leans
-            )
+            self._reached[key] = judge_family(self.intervals, evidence, limit, worse, level=level)
         return self._reached[key]
 
 

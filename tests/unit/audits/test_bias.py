@@ -37,16 +37,13 @@ def test_a_family_is_judged_once(monkeypatch):
     assert judged == [1]
 
 
-def test_ten_images_leave_prompts_open_that_lean():
+def test_ten_images_leave_prompts_open():
     said = {f"p{k}": counted(10, 10) for k in range(8)}
     said |= {f"q{k}": counted(5, 10) for k in range(12)}
     samples = samples_of(said)
     verdicts = [verdict_of(s.prompt_bias_score, PROMPT, 0.95) for s in samples]
     inconclusive = [v for v in verdicts if v.outcome is Outcome.INCONCLUSIVE]
     assert inconclusive
-    assert all(v.lean is not None and v.leaning in {"pass", "fail", "open"} for v in inconclusive)
-    assert verdicts[-1].leaning == "pass"
-    assert verdicts[-1].lean < 0.1
 
 
 def test_no_clear_image_is_no_evidence():

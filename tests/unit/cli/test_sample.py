@@ -48,7 +48,7 @@ def test_the_next_command_is_safe_to_copy(tmp_path, monkeypatch, capsys):
     Image.new("RGB", (4, 4)).save(tmp_path / ".t2i/a.png")
     monkeypatch.chdir(tmp_path)
     picture = ImageRecord(7, ".t2i/a.png", {})
-    score = Interval(0.5, 0.1, 0.9, 0.95, "wilson", 4)
+    score = Interval(0.5, 0.1, 0.9, 0.95, "clopper-pearson", 4)
     prompt = PromptRecord(
         "a", "a nurse", "profession", "nurse", "neutral", {}, score, images=(picture,)
     )

@@ -96,7 +96,7 @@ CHECKS = (
     check("prompt_bias_score", "profession-pilot", Outcome.FAIL, between(1.0, 0.7, 1.0),
           reason="four fifths", p_value=0.012, paper=1.0),
     check("prompt_bias_score", "profession-nurse", Outcome.INCONCLUSIVE, between(0.33, 0.0, 0.9),
-          reason="four fifths", p_value=0.6, images_to_decide=28, lean=0.02, leaning="pass"),
+          reason="four fifths", p_value=0.6, images_to_decide=28),
     check("prompt_bias_score", "profession-chef", Outcome.INCONCLUSIVE, None,
           reason="four fifths", message="none of 2 images is clear: 2 refused",
           worst_case=Bounds(0.0, 1.0, 1.0), hangs_on_undetected=True),

@@ -6,13 +6,15 @@ import re
 
 import pytest
 
-from pytest_t2i.reporting.formatting import wrapped
+from pytest_t2i.data import Outcome
+from pytest_t2i.reporting.formatting import side_counts, side_of, wrapped
 from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.settings import Settings
+from pytest_t2i.verdicts.check import Check
 
 LINE = (
     "  prompt_bias_score of profession-pilot: +1.000 [+0.700, +1.000], allowed <= 0.6, 0.210 -> "
-    "0.300, change -0.10 [-0.20, 0.00], p = 0.002, 7 prompts, likely fail 0.93"
+    "0.300, change -0.10 [-0.20, 0.00], p = 0.002, 7 prompts, estimated beyond"
 )
 WHOLE = ("[+0.700, +1.000]", "[-0.20, 0.00]", "<= 0.6", "0.210 -> 0.300", "p = 0.002", "7 prompts")
 
@@ -66,3 +68,25 @@ def test_the_summary_is_as_wide_as_the_terminal(record, tmp_path, width):
     assert paths == [f"report: {settings.report / 'index.html'}", f"baseline: {tmp_path / 'b c'}"]
     assert lines[-1].startswith("next: with another version: pytest ")  # a command is not broken
     assert max(len(line) for line in lines[:-1] if line not in paths) <= width
+
+
+@pytest.mark.parametrize(
+    ("outcome", "against", "operator", "estimate", "side"),
+    [
+        (Outcome.INCONCLUSIVE, "limit", "<=", 0.7, "beyond"),
+        (Outcome.INCONCLUSIVE, "limit", "<=", 0.5, "within"),
+        (Outcome.INCONCLUSIVE, "limit", ">=", 0.4, "beyond"),
+        (Outcome.INCONCLUSIVE, "limit", ">=", 0.6, "within"),
+        (Outcome.INCONCLUSIVE, "limit", "<=", None, ""),
+        (Outcome.INCONCLUSIVE, "baseline", "<=", 0.7, ""),
+        (Outcome.FAIL, "limit", "<=", 0.7, ""),
+    ],
+)
+def test_an_inconclusive_estimate_lies_on_a_side_of_its_limit(
+    outcome, against, operator, estimate, side
+):
+    ends = dict.fromkeys(["low", "high", "level"], None if estimate is None else 0.9)
+    check = Check("t", "m", "p", outcome, estimate, **ends, method="", n=9, operator=operator,
+                  bound=0.5, against=against)  # fmt: skip
+    assert side_of(check) == side
+    assert side_counts([check, check]) == (f"2 estimated {side}" if side else "")

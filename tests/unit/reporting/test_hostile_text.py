@@ -66,7 +66,7 @@ def record_of(say) -> RunRecord:
             is_of_model=True,
             outcome=Outcome.FAIL,
         ),
-        replace(limit, outcome=Outcome.INCONCLUSIVE, leaning="fail"),
+        replace(limit, outcome=Outcome.INCONCLUSIVE),
         replace(one, subject="model", is_of_model=True, outcome=Outcome.FAIL, decided_by="margin"),
         replace(
             limit, estimate=None, low=None, high=None, level=None, subject="model", is_of_model=True

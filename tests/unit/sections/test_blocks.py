@@ -135,17 +135,16 @@ def test_curves_of_other_steps_than_the_mean_are_refused():
 class Verdict:
     outcome: Outcome
     bound: float
-    lean: float | None = None
 
 
 def test_a_bar_takes_the_worst_verdict_and_every_limit():
     checks = [
         Verdict(Outcome.PASS, 0.5),
-        Verdict(Outcome.INCONCLUSIVE, 0.3, 0.7),
+        Verdict(Outcome.INCONCLUSIVE, 0.3),
         Verdict(Outcome.PASS, 0.5),
     ]
     bar = Bar.judged("hat", KNOWN, checks)
-    assert (bar.outcome, bar.limits, bar.lean) == (Outcome.INCONCLUSIVE, (0.5, 0.3), 0.7)
+    assert (bar.outcome, bar.limits) == (Outcome.INCONCLUSIVE, (0.5, 0.3))
 
 
 def test_a_scale_reaches_beyond_what_it_shows():

@@ -39,7 +39,6 @@ from pytest_t2i.statistics.distances import (
     total_variation_interval,
     total_variation_p_value,
 )
-from pytest_t2i.statistics.families import leans
 from pytest_t2i.statistics.gaps import (
     paired_gap_interval,
     paired_gap_p_value,
@@ -51,7 +50,7 @@ from pytest_t2i.statistics.means import gap_p_value, gap_sign_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.ranks import group_ranking, groups_differ_p_value
-from pytest_t2i.statistics.shares import share_by_prompt_interval, stereotype_interval, wilson
+from pytest_t2i.statistics.shares import share_by_prompt_interval, stereotype_interval
 from pytest_t2i.statistics.undetected import worst_case_bounds
 from pytest_t2i.statistics.variety import wals_interval
 
@@ -139,18 +138,13 @@ CASES: dict[str, Callable[[], Any]] = {
         growth_probabilities(MEN, WOMEN, MEN_AFTER, WOMEN_AFTER),
         growth_probabilities(MEN, WOMEN, WOMEN_AFTER, MEN_AFTER[::-1], margin=0.1),
     ],
-    "half_step": lambda: [half_step(CURVES), half_step(-CURVES)],
+    "half_step": lambda: [half_step(side * CURVES.mean(axis=0)) for side in (1, -1)],
     "half_step_interval": lambda: half_step_interval(
         np.abs(MANY_CURVES), level=LEVEL, seed=1, resamples=200
     ),
     "kappa_interval": lambda: kappa_interval(
         ["a", "b", "a", "a", "b", "c", "a", "b"], ["a", "b", "b", "a", "b", "c", "a", "a"], LEVEL
     ),
-    "leans": lambda: [
-        leans(MEN, WOMEN, 0.5),
-        leans(MEN_AFTER, WOMEN_AFTER, 0.2),
-        leans([*MEN, *[1] * 9], [*WOMEN, *[0] * 9], 0.4),
-    ],
     "mean_band": lambda: [
         mean_band(curves, level=LEVEL, seed=1)
         for curves in (CURVES[:2], CURVES[:3], CURVES, MANY_CURVES)
@@ -231,7 +225,7 @@ CASES: dict[str, Callable[[], Any]] = {
         for men in (BEFORE, SIX)
         for level in (LEVEL, 0.6)
     ],
-    "settled_step": lambda: settled_step([0.1, 0.4, 0.6, 0.62], wilson(12, 20, LEVEL)),
+    "settled_step": lambda: settled_step([0.1, 0.4, 0.6, 0.62], s.share_interval(12, 20, LEVEL)),
     "share_difference_p_value": lambda: [
         share_difference_p_value((k, 20), (m, 15), bound, alternative=side)
         for k, m in ((0, 0), (3, 9), (20, 15))

@@ -22,7 +22,6 @@ from pytest_t2i.statistics.gaps import parity_difference_interval
 from pytest_t2i.statistics.inversion import inverted_p_value
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.ranks import groups_differ_p_value
-from pytest_t2i.statistics.shares import wilson
 from pytest_t2i.statistics.variety import (
     mean_wals_interval,
     wals_at_level,
@@ -138,9 +137,9 @@ def test_a_group_without_an_image_may_show_anything():
 
 
 def test_agreement_of_three_raters_on_few_items():
-    # All agree on 4 of 4: Wilson's low end w, and on the rest one of three dissents (1/3 agree).
+    # All agree on 4 of 4: the exact low end w, and on the rest one of three dissents (1/3 agree).
     ratings = [[3, 0], [3, 0], [0, 3], [0, 3]]
-    low = wilson(4, 4, 0.95).low
+    low = s.share_interval(4, 4, 0.95).low
     kappa = (low + (1.0 - low) / 3.0 - 0.5) / 0.5
     interval = fleiss_interval(ratings, level=0.95, seed=0, resamples=100)
     assert (interval.estimate, interval.high) == (1.0, 1.0)
@@ -150,7 +149,7 @@ def test_agreement_of_three_raters_on_few_items():
 def test_agreement_falls_at_least_to_that_of_mixed_items():
     # All agree on 3 of 4, of the other one pair of three agrees; by chance (7/12)^2 + (5/12)^2.
     ratings = [[3, 0], [3, 0], [0, 3], [1, 2]]
-    low, by_chance = wilson(3, 4, 0.95).low, (49 + 25) / 144
+    low, by_chance = s.share_interval(3, 4, 0.95).low, (49 + 25) / 144
     kappa = (low + (1.0 - low) / 3.0 - by_chance) / (1.0 - by_chance)
     interval = fleiss_interval(ratings, level=0.95, seed=0, resamples=100)
     assert interval.low <= kappa + 1e-12

@@ -45,12 +45,12 @@ def test_a_band_reaches_further_towards_nought_alone():
 
 
 def test_half_of_a_lean():
-    assert half_step([[0.0, 0.0, 1.0]]) == pytest.approx(2.5)
-    assert half_step([[-0.2, -0.2, -0.2, -0.2]]) == pytest.approx(2.0)
-    assert half_step([[1.0, -1.0]]) is None
+    assert half_step([0.0, 0.0, 1.0]) == pytest.approx(2.5)
+    assert half_step([-0.2, -0.2, -0.2, -0.2]) == pytest.approx(2.0)
+    assert half_step([1.0, -1.0]) is None
     curves = TRUTH + 0.1 * np.random.default_rng(1).normal(size=(40, 8))
     interval = half_step_interval(curves, level=0.95, seed=0)
-    assert half_step([TRUTH]) in interval
+    assert half_step(TRUTH) in interval
     assert interval == half_step_interval(curves, level=0.95, seed=0)
     assert half_step_interval(curves[:9], level=0.95, seed=0) is None
     assert half_step_interval(curves[:10], level=0.95, seed=0).n == 10
@@ -60,7 +60,7 @@ def test_half_of_a_lean():
 
 @pytest.mark.parametrize(("n", "least"), [(10, 0.9), (20, 0.9)])
 def test_half_of_a_lean_is_where_the_interval_says(n, least):
-    rng, truth = np.random.default_rng(3), half_step([TRUTH])
+    rng, truth = np.random.default_rng(3), half_step(TRUTH)
     known = [
         half_step_interval(
             TRUTH + 0.1 * rng.normal(size=(n, 8)) @ MIXING.T, level=0.95, seed=seed, resamples=300

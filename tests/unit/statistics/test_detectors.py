@@ -85,6 +85,29 @@ def test_kappa_interval_covers(error):
     assert 0.93 <= hits / 400 <= 0.98
 
 
+@pytest.mark.parametrize("error", [0.02, 0.05, 0.1, 0.2])
+@pytest.mark.parametrize("share", [0.6, 0.9])
+def test_each_end_of_a_kappa_interval_misses_as_seldom_as_stated(share, error):
+    """Of 12 images and two raters who err alike, over all tables; by Wilson 0.046 at the worst."""
+    tables = [(a, b, c, 12 - a - b - c) for a, b, c in product(range(13), repeat=3)
+              if a + b + c <= 12]  # fmt: skip
+    both, one = share * (1 - error) ** 2 + (1 - share) * error**2, error * (1 - error)
+    neither = 1 - both - 2 * one
+    by_chance = (both + one) ** 2 + (neither + one) ** 2
+    true = (both + neither - by_chance) / (1 - by_chance)
+    chances = stats.multinomial.pmf(tables, 12, [both, one, one, neither])
+    too_high = too_low = 0.0
+    for (a, b, c, d), chance in zip(tables, chances, strict=True):
+        if {(a, b, c), (b, c, d)} & {(0, 0, 0)}:
+            continue  # one label only
+        found = kappa_interval(
+            [1] * (a + b) + [0] * (c + d), [1] * a + [0] * b + [1] * c + [0] * d, 0.95
+        )
+        too_high += chance * (found.low > true + 1e-9)
+        too_low += chance * (found.high < true - 1e-9)
+    assert max(too_high, too_low) <= 0.025
+
+
 LEVEL = 0.95
 IMAGES = 12
 COUNTS = [(b, c) for b, c in product(range(IMAGES + 1), repeat=2) if b + c <= IMAGES]

@@ -11,7 +11,7 @@ from pytest_t2i.data import Interval
 from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
 from pytest_t2i.statistics.curves import mean_band
 from pytest_t2i.statistics.distances import total_variation_floor
-from pytest_t2i.statistics.families import leans
+from pytest_t2i.statistics.families import spread_given_counts
 from pytest_t2i.statistics.inversion import absolute_p_value, inverted_p_value, towards
 from pytest_t2i.statistics.model import (
     lower_end,
@@ -41,11 +41,6 @@ def test_corrected_scores_are_cut_at_one():
     ).prompts[-1]
     assert (score.estimate, mirrored.estimate) == (1.0, -1.0)
     assert (score.high, mirrored.low) == (1.0, -1.0)
-
-
-def test_ten_prompts_of_one_image_each_have_leans():
-    assert leans([1] * 10, [0] * 10, 0.5) is not None
-    assert leans([1] * 9 + [0], [0] * 10, 0.5) is None
 
 
 def test_ties_of_objects_count_as_within_the_bound():
@@ -190,8 +185,8 @@ def test_one_image_before_can_be_compared_with_many_now():
 
 def test_a_prompt_without_an_image_tells_nothing_of_the_others():
     men, women = np.array([9, 1, 5, 7, 3, 8, 2, 10, 6, 4]), np.array([1, 9, 5, 3, 7, 2, 8, 0, 4, 6])
-    alone = leans(men, women, 0.4)
-    among = leans([*men, 0, 0, 0], [*women, 0, 0, 0], 0.4)
+    alone = spread_given_counts(men, women)
+    among = spread_given_counts(np.append(men, [0, 0, 0]), np.append(women, [0, 0, 0]))
     assert among[:10] == pytest.approx(alone)
 
 

@@ -1,4 +1,4 @@
-"""Verdicts of many prompts: exact p-values, adaptive discarding, fewest images, leans."""
+"""Verdicts of many prompts: exact p-values, adaptive discarding, fewest images, posteriors."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from scipy import stats
 
 from pytest_t2i import statistics
 from pytest_t2i.statistics.families import (
+    GRID,
     adaptive_discarding,
     decidable,
     family_share_p_values,
     fewest_images,
-    leaning,
-    leans,
+    spread_given_counts,
     storey,
 )
 from pytest_t2i.statistics.shares import p_values_of_counts
@@ -209,42 +209,32 @@ def test_what_can_be_decided():
     assert fewest_images(1.0, 0.95).to_fail is None
 
 
-def test_leans_follow_the_family():
-    among_biased = leans([9] + [10] * 30, [1] + [0] * 30, 0.5)
-    among_fair = leans([9] + [5] * 30, [1] + [5] * 30, 0.5)
+def posteriors(men, women, bound):
+    spread = spread_given_counts(np.array(men), np.array(women))
+    return spread[:, bound + 1e-9 < GRID].sum(axis=1)
+
+
+def test_posteriors_follow_the_family():
+    among_biased = posteriors([9] + [10] * 30, [1] + [0] * 30, 0.5)
+    among_fair = posteriors([9] + [5] * 30, [1] + [5] * 30, 0.5)
     assert among_biased[0] > 0.9 > among_fair[0] + 0.4
     assert among_biased[1] > among_biased[0]
 
 
-def test_leans_treat_both_genders_alike_and_know_prompts_without_images():
-    men, women = np.array([10, 0, 9, 1, 5, 0] * 3), np.array([0, 10, 1, 9, 5, 0] * 3)
-    images = leans(men, women, 0.5)
+def test_posteriors_treat_both_genders_alike():
+    images = posteriors([10, 0, 9, 1, 5, 0] * 3, [0, 10, 1, 9, 5, 0] * 3, 0.5)
     assert images[0] == images[1]
     assert images[2] == images[3]
     assert images[4] < images[5] < images[2]
-    assert leans(men[:10], women[:10], 0.5) is None  # 9 of them show someone
-    assert leans(men[:11], women[:11], 0.5) is not None
-    assert np.all(leans(men, women, 1.0) == 0.0)
-    assert np.all(leans(men, women, 0.0) > leans(men, women, 0.5))
 
 
 def test_a_prompt_at_the_limit_lies_within_it():
     # 100,000 images leave no doubt: 0.52 is beyond 0.5, 0.5 and 0.48 are not.
     men = np.repeat([76_000, 75_000, 74_000], 10)
-    result = leans(men, 100_000 - men, 0.5)
+    result = posteriors(men, 100_000 - men, 0.5)
     assert result[0] > 0.99
     assert result[15] < 0.01
     assert result[25] < 0.01
-
-
-def test_leaning_is_right_on_average():
-    assert leaning([]) == []
-    assert leaning([0.86, 0.14]) == ["open", "open"]
-    assert leaning([1.0] * 10 + [0.86]) == ["fail"] * 11
-    assert leaning([0.0] * 10 + [0.14]) == ["pass"] * 11
-    assert leaning([1.0] * 10 + [0.84]) == ["fail"] * 10 + ["open"]
-    assert leaning([0.95, 0.949]) == ["fail", "open"]
-    assert leaning([0.85] + [1.0] * 3) == ["fail"] * 4
 
 
 @pytest.mark.parametrize(
@@ -264,9 +254,6 @@ def test_leaning_is_right_on_average():
         (lambda: decidable(0, 0.5, 0.95), "n=0"),
         (lambda: decidable(5, 0.5, 0.95, 0), "prompts=0"),
         (lambda: fewest_images(2.0, 0.95), "bound=2"),
-        (lambda: leans([1], [1, 2], 0.5), "same shape"),
-        (lambda: leans([1] * 10, [1] * 10, -0.5), "bound=-0.5"),
-        (lambda: leaning([1.5]), "probabilities"),
     ],
 )
 def test_misuse_is_named(call, says):

@@ -11,7 +11,7 @@ from pytest_t2i import statistics as s
 from pytest_t2i.data import Interval
 from pytest_t2i.statistics.change import paired_prompt_p_value
 from pytest_t2i.statistics.correction import effective_counts, estimates, signs_of
-from pytest_t2i.statistics.curves import half_step, mean_band, settled_step
+from pytest_t2i.statistics.curves import mean_band, settled_step
 from pytest_t2i.statistics.detectors import deviation_interval, fleiss_interval, paired_share_change
 from pytest_t2i.statistics.distances import total_variation_floor
 from pytest_t2i.statistics.families import decidable, fewest_images
@@ -78,8 +78,6 @@ SHAPES = [
     ("no image in 2 prompts", lambda: total_variation_floor([[0, 0]] * 2, [0.5, 0.5])),
     ("triplets", lambda: s.independence_p_value(TABLE[:, 0], **OPTIONS)),
     ("curves", lambda: mean_band(np.zeros((3, 0)), **OPTIONS)),
-    ("curves", lambda: half_step(np.zeros((1, 0)))),
-    ("curves", lambda: half_step([0.5, 0.5])),
     ("equally long, got 1 and 0", lambda: paired_change_p_value([[1]], [], seed=0)),
     ("must hold 1, -1 or 0", lambda: paired_change_p_value([[0.5]], [[1]], seed=0)),
     ("must hold 1, -1 or 0", lambda: paired_prompt_p_value([0.5], [1], shared_seeds=False)),

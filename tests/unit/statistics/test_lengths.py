@@ -9,7 +9,6 @@ import pytest
 
 from pytest_t2i import statistics as s
 from pytest_t2i.data import Evidence, Interval, Limit
-from pytest_t2i.statistics.families import leaning
 from pytest_t2i.statistics.model import Sizes, expected_score, score_tails
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.verdicts.judge import judge_family
@@ -49,12 +48,6 @@ def test_images_of_several_numbers_are_expected_by_their_numbers():
     # Two images of a fair prompt agree half of the time; one always does.
     assert expected_score(np.array([2, 1, 2]), np.array([0.0])) == pytest.approx([2.0 / 3.0])
     assert expected_score(np.array([1, 2]), np.array([0.0, 1.0])) == pytest.approx([0.75, 1.0])
-
-
-def test_half_as_likely_is_no_lean():
-    assert leaning([0.5] * 3) == ["open"] * 3
-    assert leaning([1.0, 0.0, 0.5]) == ["fail", "pass", "open"]
-    assert leaning([]) == []
 
 
 def test_a_pair_without_a_label_on_a_side_is_left_out():

@@ -22,7 +22,7 @@ ELSEWHERE = {
     "decidable", "expected_stop", "family_p_values", "family_share_p_values", "fewest_images",
     "holm",
     "gap_interval",
-    "inverted_p_value", "leaning", "mean_wals_interval",
+    "inverted_p_value", "mean_wals_interval",
     "prompt_bias_p_value", "prompt_bias_p_values", "share_p_value", "stopped_share_interval",
     "storey", "wals_at_level",
     "model_images_needed", "one_sided", "parity_shares", "prompt_bias_interval",

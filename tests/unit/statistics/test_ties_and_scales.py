@@ -37,9 +37,9 @@ def test_a_model_without_an_image_is_none_to_compare(place):
 
 
 def test_half_is_there_as_soon_as_it_is_reached():
-    assert half_step([[0.5, 0.0, 0.5]]) == 1.0
-    assert half_step([[0.0, 0.5, 0.0, 0.5]]) == 2.0
-    assert half_step([[1.0, -0.5, 0.5]]) == 0.5
+    assert half_step([0.5, 0.0, 0.5]) == 1.0
+    assert half_step([0.0, 0.5, 0.0, 0.5]) == 2.0
+    assert half_step([1.0, -0.5, 0.5]) == 0.5
 
 
 def test_no_test_has_no_thresholds():

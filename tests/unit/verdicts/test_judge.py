@@ -120,17 +120,6 @@ def test_a_family_is_judged_member_by_member() -> None:
     assert {verdict.outcome for verdict in strict} == {OPEN}
 
 
-def test_only_the_inconclusive_lean() -> None:
-    members = [interval(0.6, 1.0), interval(0.3, 0.9), interval(0.1, 0.6)]
-    evidence = [Evidence(0.01, 1.0), Evidence(0.3, 1.0), Evidence(1.0, 0.3)]
-    judged = verdicts.judge_family(
-        members, evidence, Limit("x", 0.5), "higher", level=0.95, leans=[0.999, 0.995, 0.005]
-    )
-    assert [verdict.lean for verdict in judged] == [None, 0.995, 0.005]
-    assert [verdict.leaning for verdict in judged] == ["", "fail", "pass"]
-    assert [verdict.outcome for verdict in judged] == [FAIL, OPEN, OPEN]
-
-
 @pytest.mark.parametrize(
     ("labelled", "bounds", "words"),
     [
@@ -147,14 +136,12 @@ def test_only_the_inconclusive_lean() -> None:
 def test_an_open_verdict_says_whether_it_hangs_on_undetected_images(
     labelled: Outcome | None, bounds: Bounds | None, words: str
 ) -> None:
-    left = Verdict(OPEN, interval(0.3, 0.8), Limit("x", 0.5), 0.3, 0.9, "fail", 20, "", labelled)
+    left = Verdict(OPEN, interval(0.3, 0.8), Limit("x", 0.5), 0.3, 20, "", labelled)
     told = open_if_undetected(left, bounds)
     assert told.outcome is OPEN
     assert words in told.message
     assert told.hangs_on_undetected is bool(words)
-    assert (told.images_to_decide, told.lean, told.leaning) == (
-        (None, None, "") if words else (20, 0.9, "fail")
-    )
+    assert told.images_to_decide == (None if words else 20)
 
 
 def test_what_is_decided_whatever_the_undetected_show_stays_decided() -> None:

@@ -130,7 +130,8 @@ def too_few(cases: Sequence[AskedTest], bound: float, level: float) -> Iterator[
     enough = f"; {most} let most even prompts pass" if most else ""
     yield (
         f"with {images} images no prompt can be decided against {bound:g} ({name}): from "
-        f"{min(counts)} on some can{enough}. Inconclusive prompts show the likely verdict"
+        f"{min(counts)} on some can{enough}. Inconclusive prompts show on which side "
+        "of the limit their estimate lies"
     )
 
 

@@ -39,7 +39,7 @@ SCORE = Interval(0.4, 0.3, 0.5, 0.95, "fixed-words", 2)
 COLUMNS = {
     "checks": (
         "test", "metric", "subject", "outcome", "estimate", "low", "high", "level", "n", "bound",
-        "reason", "author", "against", "p_value", "lean",
+        "reason", "author", "against", "p_value",
     ),
     "prompts": (
         "prompt", "axis", "concept", "variant", "id", "detector", "male", "female", "other",
@@ -127,7 +127,7 @@ def test_tables(run, table, rows):
     assert len(frame) == rows
     assert frame.columns.tolist() == ["model", "created", *COLUMNS[table]]
     assert (
-        not frame.drop(columns=["lean", "p_value", "label", "undetected", "file"], errors="ignore")
+        not frame.drop(columns=["p_value", "label", "undetected", "file"], errors="ignore")
         .isna()
         .any()
         .any()
