@@ -18,4 +18,5 @@ def test_equal_scores_of_unequal_spread_are_no_change(world):
 def test_the_same_model_keeps_a_narrow_interval(world):
     cell = found(SAME[world], SAME[world], 100, 20, runs=60, seed=4)
     assert cell.missed <= 7
-    assert cell.half <= 1.6 * cell.half_before
+    # Of even prompts, its ends hold what 20 images do not show.
+    assert cell.half <= 2.0 * cell.half_before
