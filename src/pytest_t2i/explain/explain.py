@@ -467,7 +467,7 @@ def _other_parts(recorded: Side, loaded: Side) -> list[str]:
 
 def _settings(record: RunRecord, choices: Choices) -> Settings:
     """The settings of the run, with what the user chose now."""
-    kept = ("seed", "images", "trust_remote_code", "batch", "executor")
+    kept = ("seed", "images", "trust_remote_code", "batch", "executor", "model_option")
     own = {name: record.settings[name] for name in kept if record.settings.get(name) is not None}
     files = ((name, record.settings.get(name)) for name in ("store", "catalogue"))
     own |= {name: Path(file) for name, file in files if file and Path(file).exists()}

@@ -148,6 +148,50 @@ def test_hugging_face_is_sent_what_was_given():
     ]  # fmt: skip
 
 
+def test_further_fields_are_sent(connect):
+    with serving() as server:
+        model = connect(server)
+        plain = model.fingerprint
+        model.take_extra({"quality": "high", "moderation": "low"})
+        list(model.generate(REQUESTS[:1]))
+        ((_, _, body),) = server.asked
+    fields = body.get("parameters", body)
+    assert (fields["quality"], fields["moderation"], fields["seed"]) == ("high", "low", 0)
+    assert model.fingerprint != plain
+    assert model.provenance["extra"] == "moderation=low, quality=high (sent, not confirmed)"
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        ("prompt", "the run sets it"),
+        ("model", "--t2i-model"),
+        ("seed", "--t2i-seed"),
+        ("steps", "--t2i-steps"),
+        ("guidance_scale", "--t2i-guidance"),
+        ("negative_prompt", "negative_prompt in the model's table of a catalogue"),
+    ],
+)
+def test_a_further_field_that_the_request_has_is_refused(connect, field, words):
+    with serving() as server, pytest.raises(ConfigurationError, match=f"{field}: .*{words}"):
+        connect(server).take_extra({field: "x"})
+
+
+def test_a_further_field_is_never_left_out():
+    with serving(always="strict") as server:
+        model = openai(server, model="gpt-image-2")
+        model.take_extra({"response_format": "b64_json"})
+        assert "Unknown parameter: 'response_format'" in refused(model)
+
+
+def test_a_class_that_names_no_fields_takes_no_further_ones():
+    class Grey(EndpointModel):
+        service = "grey"
+
+    with pytest.raises(ConfigurationError, match=r"grey:m at .*takes no further arguments, got a"):
+        Grey("m", "http://127.0.0.1:1/v1").take_extra({"a": 1})
+
+
 def test_gpt_image_is_sent_no_response_format():
     with serving() as server:
         list(openai(server, model="gpt-image-2").generate(REQUESTS[:1]))
