@@ -259,7 +259,7 @@ def arguments(name: str, value: str) -> dict[str, Any]:
     {'quality': 'high', 'style': {'strength': 0.5}}
     """
     given: dict[str, Any] = {}
-    for line in filter(str.strip, value.split("\n")):
+    for line in [line for line in value.split("\n") if line.strip()] or [value]:
         key, equals, words = (part.strip() for part in line.partition("="))
         keys = [part.strip() for part in key.split(".")]
         if not (equals and all(keys)):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pytest_t2i.adapters.models.endpoint_model import EndpointModel, takes_none
 from pytest_t2i.adapters.registry import Factory
 from pytest_t2i.adapters.support.spending import FaultCounts, Spending
+from pytest_t2i.data import EMPTY
 from pytest_t2i.protocols import LoadOptions, TextToImage
 
 
@@ -25,6 +26,7 @@ class CountingFactory:
         if isinstance(model, EndpointModel):
             model.faults, model.spending = self.faults, self.spending
             model.most_seed = options.extra.get("most_seed")
+            model.extra = EMPTY  # an object of a script may have those of another run
         if extra := options.extra.get("call"):
             if isinstance(model, EndpointModel):
                 model.take_extra(extra)

@@ -76,6 +76,23 @@ def test_the_place_of_a_lora_is_no_part_of_the_fingerprint_and_its_content_is(tm
     assert load(SD, tmp_path / "a.safetensors").fingerprint != first
 
 
+@needs_peft
+def test_a_lora_of_another_program_is_the_same(tmp_path):
+    tensors = lora_of(load(SD).pipeline)
+    (tmp_path / "kohya").mkdir()
+    save_file(tensors, tmp_path / "ours.safetensors")
+    names = {"lora_A": "lora_down", "lora_B": "lora_up"}
+    theirs = {}
+    for name, tensor in tensors.items():
+        layer, kind, _ = name.rsplit(".", 2)
+        layer = f"lora_{layer.replace('.', '_')}"
+        theirs[f"{layer}.{names[kind]}.weight"] = tensor
+        theirs[f"{layer}.alpha"] = torch.tensor(2.0)  # the rank: a factor of 1
+    save_file(theirs, tmp_path / "kohya" / "theirs.safetensors")
+    pictures = [pixels(load(SD, tmp_path / name)) for name in ("ours.safetensors", "kohya")]
+    assert pictures[0] == pictures[1]
+
+
 def elsewhere(tensors):
     return {name.replace("unet.", "prior."): tensor for name, tensor in tensors.items()}
 
