@@ -30,7 +30,7 @@ so on. The table of a diffusers pipeline may have these keys, too::
     rewrites = false                     # a pipeline's own rewriting of prompts is switched off
     calibrated = "my_package:prompts"    # module:factory of an object with protocols.Calibrated
     [models.mine.extra]                  # further arguments of the pipeline's __call__, which are
-    clip_skip = 2                        # part of its fingerprint
+    guidance_rescale = 0.7               # part of its fingerprint
     lora = "weights/lora:0.8"            # a LoRA, folder, file or hub id, and its scale
 
 The alias of a model behind HTTP may give the price of an image, and a table the prices of pictures
