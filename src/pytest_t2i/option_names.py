@@ -19,6 +19,8 @@ class Option(NamedTuple):
     metavar: str = "VALUE"
     is_switch: bool = False
     """Whether the command line gives the option without a value."""
+    is_repeated: bool = False
+    """Whether the option may be given several times; a file has a line, or an element, for each."""
     is_place: bool = False
     """Whether the value may be the path of a folder or file, perhaps after a name and a colon."""
 
@@ -74,6 +76,13 @@ OPTIONS = (
         "size",
         "pixels, 512 or 768x512 (default: the model's)",
         "SIZE",
+    ),
+    Option(
+        "model-option",
+        "further argument of the pipeline, or field of the request to a service, as in "
+        "quality=high; lora=FOLDER_OR_ID:SCALE; may be given several times",
+        "KEY=VALUE",
+        is_repeated=True,
     ),
     Option(
         "dtype",
@@ -233,8 +242,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "inconclusive", "labels", "store", "report",
     ),
     "images": (
-        "steps", "guidance", "size", "dtype", "device", "batch", "executor", "detect-where",
-        "mitigation", "captions", "objects",
+        "steps", "guidance", "size", "model-option", "dtype", "device", "batch", "executor",
+        "detect-where", "mitigation", "captions", "objects",
     ),
     "models behind HTTP": ("price", "budget", "concurrency", "answer-deadline", "probe"),
     "evidence": (

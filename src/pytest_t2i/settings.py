@@ -6,9 +6,11 @@ reader takes the option's name and a text, and raises a ConfigurationError that 
 
 from __future__ import annotations
 
+import json
 import math
 import operator
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -42,6 +44,8 @@ class Settings:
     """Images per prompt."""
     seed: int = 0
     generation: GenerationSettings = field(default_factory=GenerationSettings)
+    model_option: Mapping[str, Any] = field(default_factory=dict)
+    """Further arguments of a pipeline, or fields of the requests to a service."""
     dtype: str = "auto"
     device: str = "auto"
     batch: int | None = None
@@ -248,6 +252,69 @@ def path(name: str, value: str) -> Path:
         raise ConfigurationError(f"{name}: {str(error).removeprefix(f'{name}: ')}") from None
 
 
+def arguments(name: str, value: str) -> dict[str, Any]:
+    r"""Read ``KEY=VALUE``, one a line; a value is read as TOML reads it, and else a text.
+
+    >>> arguments("--t2i-model-option", "quality=high\nstyle.strength=0.5")
+    {'quality': 'high', 'style': {'strength': 0.5}}
+    """
+    given: dict[str, Any] = {}
+    for line in [line for line in value.split("\n") if line.strip()] or [value]:
+        key, equals, words = (part.strip() for part in line.partition("="))
+        keys = [part.strip() for part in key.split(".")]
+        if not (equals and all(keys)):
+            raise ConfigurationError(
+                f"{name}: expected KEY=VALUE such as quality=high, got {shown(line.strip())}"
+            )
+        table = _toml_value(words)
+        for part in reversed(keys):
+            table = {part: table}
+        given = merged(given, table)
+    return given
+
+
+def _toml_value(words: str) -> Any:
+    try:
+        plain = tomllib.loads(f"value = {words}")["value"]
+        json.dumps(plain, allow_nan=False)
+    except (ValueError, TypeError, RecursionError):  # no TOML, a date, or no finite number
+        return words
+    return plain
+
+
+def lora(name: str, value: Any) -> tuple[str, float]:
+    """Read ``FOLDER_OR_ID:SCALE``; without a scale it is 1.
+
+    >>> lora("lora", "owner/name:0.5"), lora("lora", "weights/mine")
+    (('owner/name', 0.5), ('weights/mine', 1.0))
+    """
+    source, _, scale = str(value).rpartition(":")
+    try:
+        read = float(scale)
+    except ValueError:
+        source, read = str(value), 1.0
+    if not (isinstance(value, str) and source.strip() and math.isfinite(read)):
+        problem = f"{name}: expected FOLDER_OR_ID:SCALE such as weights/lora:0.8"
+        raise ConfigurationError(f"{problem}, got {shown(value)}")
+    return source.strip(), read
+
+
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of both, those of inner tables too; ``over`` wins.
+
+    >>> merged({"a": {"b": 1, "c": 2}}, {"a": {"b": 3}, "d": 4})
+    {'a': {'b': 3, 'c': 2}, 'd': 4}
+    """
+    result = dict(base)
+    for key, value in over.items():
+        below = result.get(key)
+        if isinstance(below, Mapping) and isinstance(value, Mapping):
+            result[key] = merged(below, value)
+        else:
+            result[key] = value
+    return result
+
+
 def _yes_or_no(name: str, value: str) -> bool:
     """Read a switch of an ini file."""
     lowered = value.lower()
@@ -311,6 +378,7 @@ READERS: dict[str, Reader] = {
     "steps": whole(1, MOST_STEPS),
     "guidance": number,
     "size": size,
+    "model-option": arguments,
     "dtype": choice("auto", "float32", "float16", "bfloat16"),
     "device": text,
     "batch": batch,

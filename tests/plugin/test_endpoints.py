@@ -100,6 +100,22 @@ def test_the_second_run_makes_no_image(endpoint, name):
 
 
 @pytest.mark.slow
+def test_a_further_field_makes_other_pictures_and_is_recorded(endpoint):
+    with serving() as server:
+        model, high = f"openai:fake@{server.url}", ("--t2i-model-option", "quality=high")
+        endpoint.run(model=model)
+        assert "12 made" in said(endpoint.run(*high, model=model))
+        record = endpoint.record()
+        assert "12 from the store" in said(endpoint.run(model=model))
+        assert "12 from the store" in said(endpoint.run(*high, model=model))
+        told = said(endpoint.run("--t2i-model-option", "n=4", model=model))
+    assert [body.get("quality") for _, _, body in server.asked] == [None] * 12 + ["high"] * 12
+    assert record["settings"]["model_option"] == {"quality": "high"}
+    assert record["provenance"]["model"]["extra"] == "quality=high (sent, not confirmed)"
+    assert "expected further fields of a request, got n: the run sets it" in told
+
+
+@pytest.mark.slow
 def test_the_address_may_come_from_the_environment(endpoint, monkeypatch):
     with serving() as server:
         endpoint.run(model=f"openai:fake@{server.url}")

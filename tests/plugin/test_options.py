@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from pytest_t2i.option_names import OPTIONS
+from pytest_t2i.plugin import options
 from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 
 NURSE = ("-k", "test_prompt and nurse", "--t2i-images", "3")
@@ -35,6 +36,58 @@ def test_generation_settings(project, arguments, recorded):
     project.run(*NURSE, *arguments)
     generation = project.record()["provenance"]["generation"]
     assert {key: generation[key] for key in recorded} == recorded
+
+
+MINE = """
+import fakes
+def make(options):
+    model = fakes.fair(options)
+    model.provenance = {"extra": repr(options.extra.get("call"))}
+    return model
+"""
+GIVEN = {"quality": "high", "layers": 3, "style": {"strength": 0.5}, "raw": True, "note": "a, b=c"}
+FILES = {
+    "pytest.ini": "[pytest]\nt2i_model_option =\n  quality=high\n  layers=3\n"
+    "  style.strength=0.5\n  raw=true\n  note=a, b=c\n",
+    "pytest.toml": "[pytest]\nt2i_model_option = ['quality=high', 'layers=3', "
+    "'style.strength=0.5', 'raw=true', 'note=a, b=c']\n",
+}
+
+
+@pytest.mark.parametrize("way", ["options", *FILES])
+def test_further_arguments_of_the_model(project, way):
+    (project.path / "mine.py").write_text(MINE)
+    given = ("quality=high", "layers=3", "style.strength=0.5", "raw=true", "note=a, b=c")
+    words = [word for pair in given for word in ("--t2i-model-option", pair)]
+    if way != "options":
+        (project.path / way).write_text(FILES[way])
+        words = []
+    project.run(*NURSE, "--t2i-model", "mine:make", "--t2i-detector", "colour", *words)
+    record = project.record()
+    assert record["settings"]["model_option"] == GIVEN
+    assert record["provenance"]["model"]["extra"] == repr(GIVEN)
+
+
+def test_a_lora_of_a_file_lies_beside_the_file(pytester, monkeypatch):
+    pytester.makeini("[pytest]\nt2i_model = a/b\nt2i_model_option = lora=weights/mine:0.5\n")
+    (pytester.path / "weights" / "mine").mkdir(parents=True)
+    (pytester.path / "suites").mkdir()
+    monkeypatch.chdir(pytester.path / "suites")
+    option = options.resolve(pytester.parseconfig()).model_option
+    assert option == {"lora": "../weights/mine:0.5"}
+
+
+@pytest.mark.parametrize(
+    ("pair", "told"),
+    [
+        ("quality", "--t2i-model-option: expected KEY=VALUE such as quality=high, got 'quality'"),
+        ("=3", "--t2i-model-option: expected KEY=VALUE"),
+        ("a..b=3", "--t2i-model-option: expected KEY=VALUE"),
+        ("quality=high", "takes no further arguments, got quality"),
+    ],
+)
+def test_a_model_option_that_cannot_be_used_is_told(project, pair, told):
+    assert told in project.refused("--t2i-model-option", pair)[1]
 
 
 @pytest.mark.parametrize("option", ["--t2i-baseline", "--t2i-save-baseline"])

@@ -30,7 +30,8 @@ so on. The table of a diffusers pipeline may have these keys, too::
     rewrites = false                     # a pipeline's own rewriting of prompts is switched off
     calibrated = "my_package:prompts"    # module:factory of an object with protocols.Calibrated
     [models.mine.extra]                  # further arguments of the pipeline's __call__, which are
-    clip_skip = 2                        # part of its fingerprint
+    guidance_rescale = 0.7               # part of its fingerprint
+    lora = "weights/lora:0.8"            # a LoRA, folder, file or hub id, and its scale
 
 The alias of a model behind HTTP may give the price of an image, and a table the prices of pictures
 that a judge looks at, by its name without address and attributes::
@@ -40,6 +41,8 @@ that a judge looks at, by its name without address and attributes::
     path = "our-model@http://127.0.0.1:8000/v1"
     price = "0.04 USD"
     most_seed = 999                      # the largest seed that the service takes
+    [models.ours.extra]                  # further fields of each request to the service, which are
+    quality = "high"                     # part of the model's fingerprint
     [judge_prices]
     "vlm:our-judge" = "0.001 USD"
     "face++" = "0.0005 USD"
@@ -53,7 +56,8 @@ and the crop.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -65,7 +69,7 @@ from pytest_t2i.data import GenerationSettings, Money, Name
 from pytest_t2i.errors import ConfigurationError, FileFormatError, blamed, shown
 from pytest_t2i.files import convert, read_toml, stamp
 from pytest_t2i.protocols import Calibrated, LoadOptions
-from pytest_t2i.settings import price
+from pytest_t2i.settings import lora, merged, price
 
 FACES = "faces"
 """Family of weights whose entries name a face detector."""
@@ -251,7 +255,6 @@ def _model_entry(path: Path, alias: str, plain: Any) -> ModelEntry:
         "changes": model.changes and _located(path, model.changes),
         "rewrites": model.rewrites,
         "most_seed": model.most_seed,
-        "call": call or None,
     }
     options = LoadOptions(
         source=_located(path, model.path),
@@ -260,6 +263,12 @@ def _model_entry(path: Path, alias: str, plain: Any) -> ModelEntry:
         defaults=defaults,
         extra={key: value for key, value in further.items() if value is not None},
     )
+    try:
+        options = with_arguments(options, call, model.adapter)
+    except ConfigurationError as error:
+        raise FileFormatError(path, f"{error}.", where=f"{where} extra") from None
+    if weights := options.extra.get(LORA):
+        weights["source"] = _located(path, weights["source"])
     return ModelEntry(
         alias,
         model.adapter,
@@ -283,11 +292,47 @@ OWN = {
 """Argument of a pipeline -> the key that sets it; "" for those that no key sets."""
 
 
+PIPELINES = "diffusers"
+"""The adapter of diffusers pipelines, which run on this machine."""
+LORA = "lora"
+"""Key of the weights that are added to those of a pipeline: their source and scale."""
+
+
+def with_arguments(options: LoadOptions, given: Mapping[str, Any], adapter: str) -> LoadOptions:
+    """Load options with further arguments of each call, which win, and a LoRA of a pipeline.
+
+    Raises ConfigurationError for a LoRA without a source.
+    """
+    extra, call = dict(options.extra), merged(options.extra.get("call", {}), given)
+    if adapter == PIPELINES and LORA in call:
+        source, scale = lora(LORA, call.pop(LORA))
+        extra[LORA] = {"source": source, "scale": scale}
+    return replace(options, extra={**extra, **({"call": call} if call else {})})
+
+
+OPTIONS = {
+    "steps": "--t2i-steps",
+    "guidance": "--t2i-guidance",
+    **dict.fromkeys(("width", "height"), "--t2i-size"),
+    "negative_prompt": "negative_prompt in the model's table of a catalogue",
+}
+"""Setting of a run -> where it is given."""
+
+
+def check_option(given: Mapping[str, Any], adapter: str) -> None:
+    """Raise ConfigurationError for arguments of a pipeline that go elsewhere."""
+    own = OWN.keys() & given.keys() if adapter == PIPELINES else ()
+    for name in sorted(set(own) - {"max_sequence_length"}):
+        remedy = f"give {OPTIONS[OWN[name]]}" if OWN[name] else "the run sets it"
+        raise ConfigurationError(
+            f"--t2i-model-option: expected further arguments, got {name}: {remedy}"
+        )
+
+
 def _check_extra(path: Path, where: str, model: _Model) -> None:
-    """Raise FileFormatError for arguments that go elsewhere, or to a model that takes none."""
-    if model.extra and model.adapter != "diffusers":
-        problem = f"expected no arguments of a pipeline for the adapter {model.adapter!r}."
-        raise FileFormatError(path, problem, where=f"{where} extra")
+    """Raise FileFormatError for arguments of a pipeline that go elsewhere."""
+    if model.adapter != PIPELINES:
+        return
     for name in OWN.keys() & model.extra.keys():
         remedy = f"Set {OWN[name]} in {where}" if OWN[name] else "The run sets it"
         problem = f"expected further arguments, got {name}."

@@ -458,16 +458,18 @@ def _component_record(component: Component, reasons: Mapping[str, str]) -> Compo
 
 
 def _other_parts(recorded: Side, loaded: Side) -> list[str]:
-    """Names of the parts whose recorded version is not that of a loaded model."""
+    """Names of the parts whose recorded version is not that of a loaded model, and its extra."""
     if not (recorded.has_parts and loaded.has_parts):
         return []
     names = {*recorded.parts, *loaded.parts}
-    return sorted(name for name in names if recorded.part(name) != loaded.part(name))
+    differing = sorted(name for name in names if recorded.part(name) != loaded.part(name))
+    extra, own = ((side.model or {}).get("extra", "") for side in (recorded, loaded))
+    return differing if extra == own else [*differing, "extra"]
 
 
 def _settings(record: RunRecord, choices: Choices) -> Settings:
     """The settings of the run, with what the user chose now."""
-    kept = ("seed", "images", "trust_remote_code", "batch", "executor")
+    kept = ("seed", "images", "trust_remote_code", "batch", "executor", "model_option")
     own = {name: record.settings[name] for name in kept if record.settings.get(name) is not None}
     files = ((name, record.settings.get(name)) for name in ("store", "catalogue"))
     own |= {name: Path(file) for name, file in files if file and Path(file).exists()}

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from pytest_t2i.adapters.catalogue import ModelEntry
+from pytest_t2i.adapters.catalogue import LORA, PIPELINES, ModelEntry
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import FINAL_LATENT, GenerationSettings, Prompt
 from pytest_t2i.errors import BudgetSpentError, ConfigurationError, T2IError
 from pytest_t2i.explain.search import Names, Values
 from pytest_t2i.generation.batch_size import device_of
-from pytest_t2i.generation.components import PIPELINES, Components
+from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan, RequestSettings
 from pytest_t2i.generation.progress import Progress
@@ -152,7 +152,7 @@ class Workshop:
             elif name == CHANGES:
                 extra["changes"] = self._old_options.extra.get("changes")
             elif name == CALL:
-                extra |= {k: self._old_options.extra.get(k) for k in ("call", "variant")}
+                extra |= {k: self._old_options.extra.get(k) for k in ("call", "variant", LORA)}
             else:
                 parts[name] = self._old_part(name)
         extra["parts"] = parts or None

@@ -11,7 +11,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_t2i.adapters.catalogue import Catalogue, ModelEntry, read_catalogues
+from pytest_t2i.adapters.catalogue import (
+    PIPELINES,
+    Catalogue,
+    ModelEntry,
+    check_option,
+    read_catalogues,
+    with_arguments,
+)
 from pytest_t2i.adapters.detectors.judging import Judge, JudgeRun
 from pytest_t2i.adapters.detectors.rubrics import JUDGE, each_attribute
 from pytest_t2i.adapters.mitigations import (
@@ -58,8 +65,6 @@ from pytest_t2i.settings import Settings
 DEFAULT_DETECTOR = "clip-enhance"
 """Detector of models without one in the catalogue: the nearest to human labels in Lyu Tables 1
 to 3."""
-PIPELINES = "diffusers"
-"""Adapter of models that run on this machine."""
 OWN_NAMES = ("timm:", "vlm:")
 """Prefixes of parts whose weights are named by their library, not by the catalogue's aliases."""
 
@@ -433,6 +438,9 @@ class Components:
         name = self.settings.model or ""
         if self._resolved is None or self._resolved.name != name:
             adapter, factory, options = self._resolve(name)
+            if given := self.settings.model_option:
+                check_option(given, adapter)
+                options = with_arguments(options, given, adapter)
             self._resolved = ResolvedModel(name, adapter, factory, options)
         return self._resolved
 

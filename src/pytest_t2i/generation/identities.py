@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
-from pytest_t2i.adapters.catalogue import CROP, PARTS
+from pytest_t2i.adapters.catalogue import CROP, LORA, PARTS
 from pytest_t2i.adapters.models.endpoint_model import EndpointModel
 from pytest_t2i.adapters.models.reported_versions import versions_words
 from pytest_t2i.adapters.registry import PartName, Registries
@@ -55,6 +55,7 @@ def _trees(options: LoadOptions) -> list[list[str]]:
     crop = [[parts.pop(CROP)]] if CROP in parts else []
     part_trees = [_part_tree(parts.pop(family)) for family in PARTS if family in parts]
     elsewhere = [*options.extra.get("parts", {}).values(), options.extra.get("changes")]
+    elsewhere.append(options.extra.get(LORA, {}).get("source"))
     sources = [source for source in (options.source, *parts.values(), *elsewhere) if source]
     return [*(stamps(Path(source)) for source in sources), *part_trees, *crop]
 

@@ -119,7 +119,7 @@ def settings_for(
 
 def _text(name: str, value: Any) -> str:
     if isinstance(value, tuple | list):
-        return ("x" if name == "size" else ",").join(map(str, value))
+        return {"size": "x", "model_option": "\n"}.get(name, ",").join(map(str, value))
     return str(value)
 
 

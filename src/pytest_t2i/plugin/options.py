@@ -29,6 +29,8 @@ def add_options(parser: pytest.Parser) -> None:
         how: dict[str, Any] = {"metavar": option.metavar}
         if option.is_switch:
             how = {"action": "store_const", "const": "true"}
+        if option.is_repeated:
+            how["action"] = "append"
         text = option.help if option.name in EVERYDAY else argparse.SUPPRESS
         group.addoption(option.flag, dest=option.ini, default=None, help=text, **how)
 
@@ -137,11 +139,11 @@ def project_folder(config: pytest.Config) -> Path:
     return here
 
 
-def ini_text(config: pytest.Config, key: str) -> str:
+def ini_text(config: pytest.Config, key: str, between: str = ",") -> str:
     """Return the value of an ini key as an ini file writes it; "" where there is none.
 
-    A table ``[tool.pytest]`` of TOML may hold numbers, true or false, and lists of names. Raises
-    ConfigurationError for any other value.
+    A table ``[tool.pytest]`` of TOML may hold numbers, true or false, and lists of names, whose
+    elements are joined by ``between``. Raises ConfigurationError for any other value.
     """
     import warnings
 
@@ -159,7 +161,7 @@ def ini_text(config: pytest.Config, key: str) -> str:
         raise ConfigurationError(
             f"{key}: expected a text, a number, true or false, got {shown(value)}"
         )
-    return ",".join("" if part is None else str(part).strip() for part in parts)
+    return between.join("" if part is None else str(part).strip() for part in parts)
 
 
 def _native(config: pytest.Config, key: str) -> Any:
@@ -176,9 +178,11 @@ def _value(config: pytest.Config, option: Option) -> Any:
     from pytest_t2i.settings import READERS
 
     from_command_line = config.getoption(option.ini)
+    if option.is_repeated and from_command_line:
+        from_command_line = "\n".join(from_command_line)
     if from_command_line is not None:
         return READERS[option.name](option.flag, from_command_line)
-    from_ini = ini_text(config, option.ini)
+    from_ini = ini_text(config, option.ini, "\n" if option.is_repeated else ",")
     if not from_ini:
         return None
     if option.is_place:
@@ -219,6 +223,12 @@ def _beside_ini(config: pytest.Config, option: Option, value: Any) -> Any:
     """Resolve a path of the ini file against the file's folder, as pytest does."""
     if isinstance(value, Path) and not value.is_absolute():
         return project_folder(config) / value
+    if option.name == "model-option" and isinstance(value.get("lora"), str):
+        from pytest_t2i.settings import lora
+
+        source, scale = lora(option.ini, value["lora"])
+        placed = _place(config, "model", source)
+        return value if placed == source else {**value, "lora": f"{placed}:{scale:g}"}
     if option.name == "reference" and str(value).endswith(".toml"):
         return str(project_folder(config) / value)
     return value

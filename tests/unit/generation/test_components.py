@@ -180,8 +180,8 @@ def test_unknown_detectors_are_answered_with_the_known(components):
             r"\[models.a\] extra: .*prompt.*The run sets it",
         ),
         (
-            "[models.a]\npath = 'x'\nadapter = 'openai'\n[models.a.extra]\nquality = 'high'\n",
-            r"extra: expected no arguments of a pipeline for the adapter 'openai'",
+            "[models.a]\npath = 'x'\n[models.a.extra]\nlora = 3\n",
+            r"\[models.a\] extra: lora: expected FOLDER_OR_ID:SCALE.*got 3",
         ),
         ("[weights]\nclip = 3\n", r"\[weights.clip\]"),
         ("[weights.clip]\na = 3\n", r"\[weights.clip\] a: expected a path"),
@@ -236,6 +236,60 @@ def test_further_arguments_of_a_pipeline_are_passed_on(tmp_path):
         "call": {"clip_skip": 2, "layers": [1, 2], "max_sequence_length": 9}
     }
     assert models["b"].options.extra == {}, "keys stay as they are without any"
+
+
+def test_fields_of_a_request_are_passed_on_to_a_service(tmp_path):
+    (tmp_path / "c.toml").write_text(
+        "[models.a]\npath = 'x'\nadapter = 'openai'\n[models.a.extra]\nn = 2\nlora = 'a'\n"
+    )
+    registry = Registry("catalogue")
+    registry.update({"mine": lambda: tmp_path / "c.toml"})
+    extra = read_catalogues(registry).models["a"].options.extra
+    assert extra == {"call": {"n": 2, "lora": "a"}}, "the service knows what it takes"
+
+
+def test_a_lora_lies_beside_the_catalogue(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "c.toml").write_text(
+        "[models.a]\npath = 'x/y'\n[models.a.extra]\nlora = 'mine:0.5'\n"
+    )
+    registry = Registry("catalogue")
+    registry.update({"mine": lambda: tmp_path / "c.toml"})
+    extra = read_catalogues(registry).models["a"].options.extra
+    assert extra == {"lora": {"source": str(tmp_path / "mine"), "scale": 0.5}}
+
+
+def test_model_options_win_over_the_catalogues(components, tmp_path):
+    (tmp_path / "c.toml").write_text(
+        "[models.a]\npath = 'x/y'\n[models.a.extra]\nclip_skip = 2\n"
+        "style = {name = 'vivid', strength = 1}\n"
+    )
+    given = {"clip_skip": 1, "eta": 0.5, "style": {"strength": 2}, "lora": "owner/name:0.5"}
+    made = components(model="a", catalogue=tmp_path / "c.toml", model_option=given)
+    assert made.model().get().options.extra == {
+        "call": {"clip_skip": 1, "eta": 0.5, "style": {"name": "vivid", "strength": 2}},
+        "lora": {"source": "owner/name", "scale": 0.5},
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("num_inference_steps", "give --t2i-steps"),
+        ("height", "give --t2i-size"),
+        ("guidance_scale", "give --t2i-guidance"),
+        ("negative_prompt", "give negative_prompt in the model's table"),
+        ("generator", "the run sets it"),
+    ],
+)
+def test_a_model_option_that_the_run_sets_is_refused(components, name, words):
+    with pytest.raises(ConfigurationError, match=f"--t2i-model-option: .*got {name}: {words}"):
+        components(model="sdxl", model_option={name: 1}).model()
+
+
+def test_a_model_of_another_kind_takes_no_further_arguments(components):
+    with pytest.raises(ConfigurationError, match="takes no further arguments, got quality"):
+        components(model="mine:part", model_option={"quality": "high"}).model().get()
 
 
 def test_a_projects_own_catalogue_wins(components, tmp_path, monkeypatch):

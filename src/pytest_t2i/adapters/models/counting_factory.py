@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_t2i.adapters.models.endpoint_model import EndpointModel
+from pytest_t2i.adapters.models.endpoint_model import EndpointModel, takes_none
 from pytest_t2i.adapters.registry import Factory
 from pytest_t2i.adapters.support.spending import FaultCounts, Spending
+from pytest_t2i.data import EMPTY
 from pytest_t2i.protocols import LoadOptions, TextToImage
 
 
@@ -25,4 +26,10 @@ class CountingFactory:
         if isinstance(model, EndpointModel):
             model.faults, model.spending = self.faults, self.spending
             model.most_seed = options.extra.get("most_seed")
+            model.extra = EMPTY  # an object of a script may have those of another run
+        if extra := options.extra.get("call"):
+            if isinstance(model, EndpointModel):
+                model.take_extra(extra)
+            elif "extra" not in getattr(model, "provenance", {}):
+                raise takes_none(options.source, extra)
         return model

@@ -18,6 +18,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.adapters.catalogue import LORA
 from pytest_t2i.adapters.models.attention import Sums, observed, word_maps, word_tokens
 from pytest_t2i.adapters.models.modular import drawn, facts_of, is_modular, is_switched_off
 from pytest_t2i.adapters.models.pipelines import (
@@ -27,6 +28,7 @@ from pytest_t2i.adapters.models.pipelines import (
     check_processor,
     half_of,
     load_pipeline,
+    lora_file,
     part_digests,
     parts_elsewhere,
     pictures_of,
@@ -83,8 +85,8 @@ def load(options: LoadOptions) -> DiffusersModel:
             that replace its own), ``rewrites`` (False: prompts are not rewritten inside the
             pipeline), ``call`` (further arguments of the pipeline's ``__call__``),
             ``parts`` (name of a part -> folder, hub id, or owner/name:FILE.safetensors with that
-            part), ``changes`` (safetensors file whose tensors replace those of the same names) and
-            ``cpu_offload``.
+            part), ``changes`` (safetensors file whose tensors replace those of the same names),
+            ``lora`` (source and scale of weights that are added) and ``cpu_offload``.
 
     Raises:
         ModelLoadError: the weights are absent, gated, damaged or not safetensors.
@@ -95,6 +97,7 @@ def load(options: LoadOptions) -> DiffusersModel:
         raise ConfigurationError(
             "--t2i-model: expected a hub id or a folder of a diffusers pipeline, got none"
         )
+    lora = lora_file(options)
     device = pick_device(options.device)
     folder = pipeline_folder(options)
     parts = parts_elsewhere(folder, options)
@@ -104,9 +107,9 @@ def load(options: LoadOptions) -> DiffusersModel:
         # Files are hashed while they are loaded: hashing lets other threads run.
         weights = pool.submit(_weights, folder, parts, options)
         by_part = pool.submit(part_digests, folder, parts)
-        pipeline = load_pipeline(folder, parts, options, dtype, device)
+        pipeline = load_pipeline(folder, parts, options, dtype, device, lora)
         settle(pipeline, device)
-    facts = weights.result() | _facts(pipeline, options, device, dtype)
+    facts = weights.result() | _facts(pipeline, options, device, dtype, lora)
     return DiffusersModel(pipeline, device, options, facts, by_part.result())
 
 
@@ -134,7 +137,11 @@ def _weights(folder: Path, parts: Parts, options: LoadOptions) -> dict[str, str]
 
 
 def _facts(
-    pipeline: Any, options: LoadOptions, device: torch.device, dtype: torch.dtype
+    pipeline: Any,
+    options: LoadOptions,
+    device: torch.device,
+    dtype: torch.dtype,
+    lora: Path | None = None,
 ) -> dict[str, str]:
     """Facts besides the weights that change the pictures."""
     # Combined pipelines have the schedulers of their parts.
@@ -142,6 +149,8 @@ def _facts(
     scheduler = {k: v for k, v in getattr(part, "config", {}).items() if not k.startswith("_")}
     defaults = {k: v for k, v in asdict(options.defaults).items() if v is not None}
     extra = {k: options.extra[k] for k in ("variant", "call") if options.extra.get(k)}
+    if lora is not None:
+        extra[LORA] = f"sha256:{file_digest(lora)} times {options.extra[LORA]['scale']:g}"
     return {
         "pipeline": type(pipeline).__name__,
         "scheduler": type(part).__name__,

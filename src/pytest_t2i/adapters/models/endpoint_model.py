@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.models.reported_versions import versions_words
 from pytest_t2i.adapters.support.addresses import is_address
@@ -24,7 +25,7 @@ from pytest_t2i.adapters.support.paid_requests import A, PaidRequests, RemoteSer
 from pytest_t2i.adapters.support.parallel_calls import Pace, ParallelCalls, in_order
 from pytest_t2i.adapters.support.secrets import secrets_of
 from pytest_t2i.adapters.support.spending import FaultCounts, Spending
-from pytest_t2i.data import EMPTY, Generated, Request, Undetected, digest
+from pytest_t2i.data import EMPTY, Generated, GenerationSettings, Request, Undetected, digest
 from pytest_t2i.errors import ConfigurationError, T2IError
 from pytest_t2i.protocols import AnswerLimits
 
@@ -34,6 +35,51 @@ if TYPE_CHECKING:
 
 LONGEST_PROMPT = 4000
 """Largest number of characters of a revised prompt."""
+
+
+FROM_THE_RUN = {
+    **dict.fromkeys(("model", "sd_model_checkpoint"), "give --t2i-model"),
+    "seed": "give --t2i-seed",
+}
+"""Field of every request -> where it is given."""
+SETTINGS: Mapping[tuple[str, ...], tuple[Any, str]] = {
+    ("steps",): (7, "--t2i-steps"),
+    ("guidance",): (7.5, "--t2i-guidance"),
+    ("width", "height"): (512, "--t2i-size"),
+    ("negative_prompt",): ("a hat", "negative_prompt in the model's table of a catalogue"),
+}
+"""Settings that are given together -> a value, and where they are given."""
+ALIASES = (
+    ("num_inference_steps", "steps", "num_steps"),
+    ("guidance_scale", "guidance", "cfg", "cfg_scale"),
+    ("num_outputs", "num_images"),
+)
+"""Names that models have for one field."""
+
+
+def takes_none(model: str, extra: Mapping[str, Any]) -> ConfigurationError:
+    """The error for further arguments of a model that takes none."""
+    return ConfigurationError(
+        f"{model}: takes no further arguments, got {', '.join(sorted(extra))}: leave "
+        "--t2i-model-option and extra in a catalogue out"
+    )
+
+
+def _leaves(fields: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The names of all fields, those of inner tables with the names above them."""
+    for name, value in fields.items():
+        if isinstance(value, Mapping) and value:
+            yield from ((name, *below) for below in _leaves(value))
+        else:
+            yield (name,)
+
+
+def _is_same(own: tuple[str, ...], given: tuple[str, ...]) -> bool:
+    """Whether a given field would replace one of the request's own, or stands for it."""
+    least = min(len(own), len(given))
+    if own[:least] == given[:least]:
+        return True
+    return own[:-1] == given[:-1] and any({own[-1], given[-1]} <= {*names} for names in ALIASES)
 
 
 class EndpointModel(RemoteService[Generated]):
@@ -66,6 +112,8 @@ class EndpointModel(RemoteService[Generated]):
     """Counter of failures by kind, which the run sets."""
     most_seed: int | None = None
     """Largest seed that the service takes, which the run sets; None where it is not known."""
+    extra: Mapping[str, Any] = EMPTY
+    """Further fields of each request, which the run sets with ``take_extra``."""
     settings_words = "sent, not confirmed"
     """What is known of whether the service uses the settings that it is sent."""
     versions: Mapping[str, str] = EMPTY
@@ -114,18 +162,48 @@ class EndpointModel(RemoteService[Generated]):
         """
         service = self.service or type(self).__name__
         versions = [dict(self.counted_versions)] if self.counted_versions else []
-        return digest(["endpoint", service, self.address, self.model, *versions])
+        extra = [{"extra": dict(self.extra)}] if self.extra else []
+        return digest(["endpoint", service, self.address, self.model, *versions, *extra])
 
     @property
     def provenance(self) -> Mapping[str, str]:
         """Model, address (without user, password and query), version, and use of settings."""
         version = versions_words(self.versions) or "not told"
+        fields = ", ".join(f"{name}={value}" for name, value in sorted(self.extra.items()))
         return {
             "model": self.model,
             "endpoint": self.address,
             "version": version,
             "settings": self.settings_words,
+            **({"extra": f"{fields} ({self.settings_words})"} if fields else {}),
         }
+
+    def fields(self, request: Request) -> Mapping[str, Any] | None:  # noqa: ARG002 - most have some
+        """The fields of the request for one picture; None where no further ones are sent."""
+        return None
+
+    def take_extra(self, extra: Mapping[str, Any]) -> None:
+        """Send these fields with each request, too.
+
+        Raises ConfigurationError for one that the request has anyway, or where none are sent.
+        """
+        own = self.fields(Request("a nurse", 0))
+        if own is None:
+            raise takes_none(str(self), extra)
+        names = {name: FROM_THE_RUN.get(name[-1], "the run sets it") for name in _leaves(own)}
+        for settings, (value, option) in SETTINGS.items():
+            given = GenerationSettings(**dict.fromkeys(settings, value))
+            with suppress(ConfigurationError):  # the service or the model has no such setting
+                sent = self.fields(Request("a nurse", 0, given)) or {}
+                names |= dict.fromkeys(set(_leaves(sent)) - set(names), f"give {option}")
+        for name in _leaves(extra):
+            known = next((own for own in names if _is_same(own, name)), None)
+            if known is not None:
+                raise ConfigurationError(
+                    f"{self}: expected further fields of a request, got {'.'.join(name)}: "
+                    f"{names[known]}"
+                )
+        self.extra = extra
 
     def ask_versions(self, seconds: float) -> Mapping[str, str]:  # noqa: ARG002 - for those who ask
         """Request the model's version once; {} where the service reports none.

@@ -122,18 +122,24 @@ class HuggingFaceImages(EndpointModel):
             fault = bounds.fault or fault
         return fault or error
 
-    def _asked(self, request: Request, seconds: float) -> Image:
+    def fields(self, request: Request) -> dict[str, Any]:
+        """The arguments of the library for one picture."""
         settings = request.settings
-        picture = self._client(seconds).text_to_image(
-            request.prompt,
-            model=self.model,
-            negative_prompt=settings.negative_prompt,
-            width=settings.width,
-            height=settings.height,
-            num_inference_steps=settings.steps,
-            guidance_scale=settings.guidance,
-            seed=request.seed,
-        )
+        sent = {
+            "prompt": request.prompt,
+            "model": self.model,
+            "negative_prompt": settings.negative_prompt,
+            "width": settings.width,
+            "height": settings.height,
+            "num_inference_steps": settings.steps,
+            "guidance_scale": settings.guidance,
+            "seed": request.seed,
+        }
+        return {name: value for name, value in sent.items() if value is not None}
+
+    def _asked(self, request: Request, seconds: float) -> Image:
+        further = {"extra_body": dict(self.extra)} if self.extra else {}
+        picture = self._client(seconds).text_to_image(**self.fields(request), **further)
         return cast("Image", picture)
 
     def _client(self, seconds: float) -> InferenceClient:

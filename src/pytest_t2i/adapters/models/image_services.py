@@ -12,7 +12,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote, unquote, urlencode
 from uuid import uuid4
 
-from pytest_t2i.adapters.models.endpoint_model import EndpointModel
+from pytest_t2i.adapters.models.endpoint_model import ALIASES, EndpointModel
 from pytest_t2i.adapters.models.reported_versions import other_model
 from pytest_t2i.adapters.support.addresses import OPENAI_ROUTES, is_address, without_route
 from pytest_t2i.adapters.support.answers import (
@@ -39,12 +39,15 @@ from pytest_t2i.adapters.support.hosts import netloc
 from pytest_t2i.adapters.support.http_client import UNKNOWN, Call, HttpClient
 from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.data import Generated, GenerationSettings, Money, Request, digest
-from pytest_t2i.errors import ConfigurationError, GenerationError
+from pytest_t2i.errors import ConfigurationError, GenerationError, some
 from pytest_t2i.files import parse_json, read_text
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
+from pytest_t2i.settings import merged
 
 OPTIONAL = ("seed", "response_format", "modalities")
 """Fields of a request that a server may lack; without seeds every picture is drawn anew."""
+HOLDERS = ("input", "parameters", "generationConfig", "imageGenerationConfig")
+"""Fields of a body that hold the fields of a picture, where these do not stand by themselves."""
 FIRST_LOOK, LONGEST_LOOK = 0.25, 5.0
 """Seconds between two looks at a job: at first, and at most."""
 
@@ -81,6 +84,8 @@ class Service:
     """Whether a public address needs a key."""
     has_dates = True
     """Whether names of models may have a date or a version behind them."""
+    takes_extra = True
+    """Whether a request may have further fields."""
     has_forms = False
     """Whether ``version`` describes the fields that a model takes."""
 
@@ -108,6 +113,9 @@ class Service:
     def fitted(self, call: Call, description: Any) -> Call:  # noqa: ARG002 - most have one form
         """The call with the names of fields that this model takes, as its description says."""
         return call
+
+    def check_fields(self, names: Iterable[str], description: Any) -> None:
+        """Raise ConfigurationError for further fields that the model's description lacks."""
 
     def pictures(self, answer: Any) -> Iterable[Picture]:
         """The pictures of an answer; none where it has none."""
@@ -183,6 +191,11 @@ def _texts(*values: Any) -> Iterator[str]:
 def _present(**fields: Any) -> dict[str, Any]:
     """The fields that have a value."""
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _in_form(value: Any) -> str:
+    """The text of a field in a form."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _money(amount: Any) -> Money | None:
@@ -453,10 +466,8 @@ class Replicate(Service):
     wait = 60
     """Seconds for which the service holds the answer open."""
     other_names: ClassVar = {
-        "num_inference_steps": ("num_inference_steps", "steps", "num_steps"),
-        "guidance_scale": ("guidance_scale", "guidance", "cfg", "cfg_scale"),
+        **{names[0]: names for names in ALIASES},
         "seed": ("seed",),
-        "num_outputs": ("num_outputs", "num_images"),
         "output_format": ("output_format",),
         "negative_prompt": ("negative_prompt",),
         "width": ("width",),
@@ -464,6 +475,8 @@ class Replicate(Service):
     }
     """Field -> its names in the inputs of models."""
 
+    schemas = ("latest_version", "openapi_schema", "components", "schemas")
+    """Where the forms of inputs and outputs are in a description."""
     routes = r"/models/(?P<model>[^/]+/[^/]+)(?:/predictions|/versions.*)?|/models|/predictions"
 
     def call(self, model: str, request: Request) -> Call:
@@ -487,8 +500,16 @@ class Replicate(Service):
             path, body = "predictions", {"version": version, **body}
         return Call(path, body, headers={"Prefer": f"wait={self.wait}"})
 
+    def check_fields(self, names: Iterable[str], description: Any) -> None:
+        inputs = at(description, *self.schemas, "Input", "properties")
+        if isinstance(inputs, Mapping) and (unknown := sorted({*names} - {*inputs})):
+            raise ConfigurationError(
+                f"the model has no input {unknown[0]}: leave it out, or give one of "
+                f"{some(sorted(inputs))}"
+            )
+
     def fitted(self, call: Call, description: Any) -> Call:
-        schemas = at(description, "latest_version", "openapi_schema", "components", "schemas")
+        schemas = at(description, *self.schemas)
         inputs = at(schemas, "Input", "properties")
         if not isinstance(inputs, Mapping) or call.body is None:
             return call
@@ -736,6 +757,7 @@ class Comfy(Service):
     workflow: Mapping[str, Any] = field(default_factory=dict)
     marks: frozenset[str] = frozenset()
     settings: tuple[str, ...] = ()
+    takes_extra = False
     name, address, keys = "comfy", "http://127.0.0.1:8188", ("COMFY_API_KEY",)
     document = "https://docs.comfy.org (routes /prompt, /history, /view), as quoted by clients"
 
@@ -905,15 +927,40 @@ class ServiceModel(EndpointModel):
                 self._description, self._is_described = self.answer(call, seconds), True
         return self._description
 
+    def fields(self, request: Request) -> Mapping[str, Any] | None:
+        """The fields of the request for one picture; None where a workflow has them all."""
+        if not self.kind.takes_extra:
+            return None
+        return self._held(self.kind.call(self.model, request))[1]
+
+    @staticmethod
+    def _held(call: Call) -> tuple[str | None, Mapping[str, Any]]:
+        """The field of the body that holds the fields of a picture, if any, and these fields."""
+        body: Mapping[str, Any] = (call.form if call.body is None else call.body) or {}
+        holder = next((name for name in HOLDERS if name in body), None)
+        return holder, body if holder is None else body[holder]
+
+    def _with_extra(self, call: Call, description: Any) -> Call:
+        """The call with the further fields that a user gave."""
+        if not self.extra:
+            return call
+        self.kind.check_fields(self.extra, description)
+        holder, own = self._held(call)
+        fields = merged(own, self.extra)
+        if call.body is None:
+            return call._replace(form={name: _in_form(value) for name, value in fields.items()})
+        return call._replace(body=fields if holder is None else {**call.body, holder: fields})
+
     def send(self, request: Request, seconds: float) -> Any:
-        call = self.kind.call(self.model, request)
-        call = self.kind.fitted(call, self._described(seconds))
+        description = self._described(seconds)
+        call = self.kind.fitted(self.kind.call(self.model, request), description)
+        call = self._with_extra(call, description)
         body = {k: v for k, v in (call.body or {}).items() if k not in self._not_taken}
         call = call if call.body is None else call._replace(body=body)
         try:
             return self.answer(call, seconds)
         except FinalFaultError as error:
-            name = _unknown_field(str(error), body)
+            name = _unknown_field(str(error), {*body} - {*self.extra})
             if name is None:
                 raise
             with self._lock:
@@ -1027,7 +1074,7 @@ class _Attempts:
         return answer
 
 
-def _unknown_field(words: str, body: Mapping[str, Any]) -> str | None:
+def _unknown_field(words: str, body: Collection[str]) -> str | None:
     """An optional field that the server does not support; None where the error is another one."""
     if not words.startswith((f"HTTP {BAD_REQUEST}", f"HTTP {UNPROCESSABLE}")):
         return None

@@ -28,6 +28,7 @@ from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
+from pytest_t2i.settings import merged
 
 with needs("the model openai", "endpoints"):
     import openai
@@ -104,13 +105,15 @@ class OpenAIImages(EndpointModel):
 
     def ask(self, request: Request, seconds: float) -> Generated:
         """Request one picture; optional parameters that the server refuses are left out later."""
-        sent = self._sent(request)
+        own = self.fields(request)
+        model, prompt, n = (own.pop(name) for name in ("model", "prompt", "n"))
+        sent = merged(own, self.extra)
         try:
             answered = self._client.images.with_raw_response.generate(
-                model=self.model, prompt=request.prompt, n=1, timeout=seconds, extra_body=sent
+                model=model, prompt=prompt, n=n, timeout=seconds, extra_body=sent
             )
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-            name = _unknown(error, sent)
+            name = _unknown(error, own)
             if name is None or not self._is_spared(name):
                 raise
         else:
@@ -128,9 +131,13 @@ class OpenAIImages(EndpointModel):
             return {}
         return versions_in(body, self.model, is_local=is_local(self.address))
 
-    def _sent(self, request: Request) -> dict[str, Any]:
+    def fields(self, request: Request) -> dict[str, Any]:
+        """The fields of the request for one picture."""
         settings = request.settings
         sent: dict[str, Any] = {
+            "model": self.model,
+            "prompt": request.prompt,
+            "n": 1,
             "seed": request.seed,
             **dict.fromkeys(STEPS, settings.steps),
             "guidance_scale": settings.guidance,

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from pytest_t2i.adapters.catalogue import LORA
 from pytest_t2i.adapters.models.model_index import (
     INDEX,
     MODULAR,
@@ -49,6 +51,7 @@ from pytest_t2i.errors import (
     ConfigurationError,
     GenerationError,
     ModelLoadError,
+    T2IError,
     UnknownNameError,
     some,
 )
@@ -229,6 +232,89 @@ def apply_changes(pipeline: Any, file: str) -> None:
             weights[name].copy_(tensor)
 
 
+ADAPTER = "pytest_t2i"
+"""Name under which diffusers loads a LoRA."""
+USUAL_FILE = "pytorch_lora_weights.safetensors"
+"""Name of the file that diffusers writes for a LoRA."""
+
+
+def lora_file(options: LoadOptions) -> Path | None:
+    """The file of the LoRA that the options add, downloaded where needed; None without one."""
+    if (lora := options.extra.get(LORA)) is None:
+        return None
+    with needs("a LoRA", "lora"):
+        importlib.import_module("peft")  # with which diffusers loads it
+    source = lora["source"]
+    place = Path(source).expanduser()
+    if place.is_file():
+        return place
+    if place.is_dir():
+        names = [path.name for path in place.glob("*.safetensors")]
+        return place / _only_file(source, names)
+    single = SINGLE_FILE.fullmatch(source)
+    if single is None and (looks_like_path(source) or source.count("/") != 1):
+        raise ModelLoadError(f"lora: {source!r}: expected a folder, a file or a hub id, got none.")
+    try:
+        if single is not None:
+            return Path(huggingface_hub.hf_hub_download(single[1], single[2]))
+        with suppress(huggingface_hub.errors.EntryNotFoundError):
+            return Path(huggingface_hub.hf_hub_download(source, USUAL_FILE))
+        files = huggingface_hub.list_repo_files(source)
+        name = _only_file(source, [name for name in files if name.endswith(".safetensors")])
+        return Path(huggingface_hub.hf_hub_download(source, name))
+    except T2IError:
+        raise
+    except Exception as error:  # noqa: BLE001  the hub client raises a dozen kinds
+        raise load_failure(error, source, None) from None
+
+
+def _only_file(source: str, names: Sequence[str]) -> str:
+    if USUAL_FILE in names:
+        return USUAL_FILE
+    if len(names) != 1:
+        raise ModelLoadError(
+            f"lora: {source}: expected one .safetensors file, got {some(sorted(names)) or 'none'}. "
+            "Give the file: lora=FILE:SCALE, or on the hub lora=OWNER/NAME:FILE:SCALE."
+        )
+    return names[0]
+
+
+def add_lora(pipeline: Any, file: Path, scale: float) -> None:
+    """Add a LoRA, times its scale, to the weights of a pipeline.
+
+    It is fused with them: pictures and observations are then those of any pipeline of the class.
+
+    Raises ConfigurationError where the pipeline takes none, or one of its tensors has no place.
+    """
+    name = type(pipeline).__name__
+    if not hasattr(pipeline, "load_lora_weights"):
+        raise ConfigurationError(f"lora: {name} takes no LoRA: leave it out.")
+    where = {"pretrained_model_name_or_path_or_dict": file.parent, "weight_name": file.name}
+    try:
+        tensors = pipeline.lora_state_dict(**where)
+        pipeline.load_lora_weights(file.parent, weight_name=file.name, adapter_name=ADAPTER)
+        given = _shapes(tensors[0] if isinstance(tensors, tuple) else tensors, "lora")
+        # diffusers leaves out what has no place, and enlarges what is too small for FLUX.
+        if lost := (given - _shapes(_weights(pipeline), f".{ADAPTER}")).total():
+            raise ValueError(f"{lost} of its {given.total()} tensors have no place in it")  # noqa: TRY301
+        pipeline.fuse_lora([*pipeline.get_list_adapters()], scale, adapter_names=[ADAPTER])
+        pipeline.unload_lora_weights()
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
+        words = " ".join(line.strip() for line in str(error).strip().splitlines()[:2])
+        raise ConfigurationError(f"lora: {file} does not fit {name}: {words}") from error
+
+
+def _shapes(tensors: Mapping[str, torch.Tensor], mark: str) -> Counter[tuple[int, ...]]:
+    """How many tensors with the mark in their names have each shape; alphas are no weights."""
+    return Counter(
+        tuple(tensor.shape)
+        for name, tensor in tensors.items()
+        if mark in name and not name.endswith(".alpha")
+    )
+
+
 def _weights(pipeline: Any) -> dict[str, torch.Tensor]:
     return {
         _common(f"{part}.{name}"): tensor
@@ -385,9 +471,14 @@ def half_of(folder: Path, parts: Parts, device: torch.device) -> torch.dtype:
 
 
 def load_pipeline(
-    folder: Path, parts: Parts, options: LoadOptions, dtype: torch.dtype, device: torch.device
+    folder: Path,
+    parts: Parts,
+    options: LoadOptions,
+    dtype: torch.dtype,
+    device: torch.device,
+    lora: Path | None = None,
 ) -> Any:
-    """Load the pipeline onto its device, with the parts and the scheduler of the options."""
+    """Load the pipeline onto its device, with parts, LoRA and scheduler of the options."""
     _check_code(folder, options)
     hush()
     # Classes of diffusers warn of their own parts, which is an error where warnings are errors.
@@ -403,6 +494,8 @@ def load_pipeline(
         _without_shift(pipeline)
         if options.extra.get("changes"):
             apply_changes(pipeline, options.extra["changes"])
+        if lora is not None:
+            add_lora(pipeline, lora, options.extra[LORA]["scale"])
         _set_scheduler(pipeline, options)
         if options.extra.get("cpu_offload"):
             pipeline.enable_model_cpu_offload(device=device)
@@ -697,7 +790,7 @@ class Calls:
     def arguments(self, settings: GenerationSettings) -> dict[str, Any]:
         """Arguments for steps, guidance and size; texts are passed separately."""
         for name in self.further:
-            self.require(name, "the catalogue cannot set it: remove it there")
+            self.require(name, "it cannot be set: leave --t2i-model-option or extra out")
         call = dict(self.further)
         stage = self.rewriting
         if stage is not None and not self.rewrites:

@@ -12,6 +12,7 @@ import time
 import traceback
 from collections import Counter
 from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,6 +26,7 @@ from PIL import Image
 
 from pytest_t2i import EndpointModel
 from pytest_t2i.adapters.models import endpoint_model, hugging_face_images, openai_images
+from pytest_t2i.adapters.models.counting_factory import CountingFactory
 from pytest_t2i.adapters.support import hosts, paid_requests
 from pytest_t2i.adapters.support.answers import (
     FinalFaultError,
@@ -34,7 +36,7 @@ from pytest_t2i.adapters.support.answers import (
     fault_of,
 )
 from pytest_t2i.adapters.support.parallel_calls import Pace
-from pytest_t2i.adapters.support.spending import Spending
+from pytest_t2i.adapters.support.spending import FaultCounts, Spending
 from pytest_t2i.data import Generated, GenerationSettings, Money, Request
 from pytest_t2i.errors import (
     BudgetSpentError,
@@ -146,6 +148,63 @@ def test_hugging_face_is_sent_what_was_given():
             },
         }
     ]  # fmt: skip
+
+
+def test_further_fields_are_sent(connect):
+    with serving() as server:
+        model = connect(server)
+        plain = model.fingerprint
+        model.take_extra({"quality": "high", "moderation": "low"})
+        list(model.generate(REQUESTS[:1]))
+        ((_, _, body),) = server.asked
+    fields = body.get("parameters", body)
+    assert (fields["quality"], fields["moderation"], fields["seed"]) == ("high", "low", 0)
+    assert model.fingerprint != plain
+    assert model.provenance["extra"] == "moderation=low, quality=high (sent, not confirmed)"
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        ("prompt", "the run sets it"),
+        ("model", "--t2i-model"),
+        ("seed", "--t2i-seed"),
+        ("steps", "--t2i-steps"),
+        ("guidance_scale", "--t2i-guidance"),
+        ("negative_prompt", "negative_prompt in the model's table of a catalogue"),
+    ],
+)
+def test_a_further_field_that_the_request_has_is_refused(connect, field, words):
+    with serving() as server, pytest.raises(ConfigurationError, match=f"{field}: .*{words}"):
+        connect(server).take_extra({field: "x"})
+
+
+def test_a_further_field_is_never_left_out():
+    with serving(always="strict") as server:
+        model = openai(server, model="gpt-image-2")
+        model.take_extra({"response_format": "b64_json"})
+        assert "Unknown parameter: 'response_format'" in refused(model)
+
+
+def test_a_class_that_names_no_fields_takes_no_further_ones():
+    class Grey(EndpointModel):
+        service = "grey"
+
+    with pytest.raises(ConfigurationError, match=r"grey:m at .*takes no further arguments, got a"):
+        Grey("m", "http://127.0.0.1:1/v1").take_extra({"a": 1})
+
+
+def test_a_model_of_a_script_has_the_further_fields_of_its_latest_run():
+    class Grey(EndpointModel):
+        service = "grey"
+
+        def fields(self, request):
+            return {"prompt": request.prompt}
+
+    model = Grey("m", "http://127.0.0.1:1/v1")
+    factory = CountingFactory(lambda _: model, FaultCounts(Path("none")), None)
+    assert factory(LoadOptions(extra={"call": {"a": 1}})).extra == {"a": 1}
+    assert factory(LoadOptions()).extra == {}
 
 
 def test_gpt_image_is_sent_no_response_format():

@@ -104,6 +104,92 @@ def test_broken_answers_cost_no_more_than_one_more_picture_each(name, tmp_path):
     assert len(lost) <= 2
 
 
+FURTHER = {
+    "azure": {"quality": "hd"},
+    "together": {"style": "vivid"},
+    "chat-image": {"image_config": {"image_size": "2K"}},
+    "gemini": {"imageConfig": {"imageSize": "2K"}},
+    "fal": {"enable_safety_checker": False},
+    "replicate": {"go_fast": True},
+    "stability": {"style_preset": "anime", "strength": 0.5},
+    "bedrock": {"quality": "premium"},
+    "a1111": {"sampler_name": "Euler", "override_settings": {"CLIP_stop_at_last_layers": 2}},
+}
+"""Fields that a service takes and the tool does not set."""
+HELD_IN = {
+    "gemini": "generationConfig",
+    "replicate": "input",
+    "bedrock": "imageGenerationConfig",
+}
+"""Field of a body that holds those of a picture."""
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_further_fields_are_sent_beside_the_requests_own(name, tmp_path):
+    request = Request("a nurse", 3, GenerationSettings(width=512, height=512))
+    plain, further = [], []
+    with serving() as server:
+        server.inputs += ("go_fast", "width", "height")
+        for bodies, extra in ((plain, {}), (further, FURTHER[name])):
+            model = model_of(name, server.address, tmp_path)
+            before = model.fingerprint
+            model.take_extra(extra)
+            settings = request.settings if "width" in model.kind.settings else GenerationSettings()
+            list(model.generate([Request(request.prompt, request.seed, settings)]))
+            (bodies[:],) = ([body for _, body in server.bodies[len(plain) :]],)
+            assert (model.fingerprint == before) is not bool(extra)
+    fields = [body[-1].get(HELD_IN.get(name), body[-1]) for body in (plain, further)]
+    expected = {
+        key: str(value) if name == "stability" else value for key, value in FURTHER[name].items()
+    }
+    assert fields[1] == image_services.merged(fields[0], expected)
+    assert str(model.settings_words) in model.provenance["extra"]
+
+
+OWN = [
+    ("azure", "n", 2, "got n: the run sets it"),
+    ("azure", "size", "auto", "--t2i-size"),
+    ("together", "model", "x", "--t2i-model"),
+    ("together", "num_inference_steps", 3, "--t2i-steps"),
+    ("chat-image", "seed", 1, "--t2i-seed"),
+    ("gemini", "imageConfig", {"aspectRatio": "1:1"}, "--t2i-size"),
+    ("fal", "image_size", "square_hd", "--t2i-size"),
+    ("fal", "cfg_scale", 2, "--t2i-guidance"),
+    ("replicate", "num_steps", 3, "--t2i-steps"),
+    ("stability", "aspect_ratio", "1:1", "--t2i-size"),
+    ("stability", "negative_prompt", "a hat", "negative_prompt in the model's table"),
+    ("bedrock", "cfgScale", 3, "--t2i-guidance"),
+    ("a1111", "prompt", "a hat", "the run sets it"),
+    ("comfy", "steps", 3, "takes no further arguments, got steps"),
+]
+
+
+@pytest.mark.parametrize(("name", "field", "value", "words"), OWN)
+def test_a_further_field_that_the_request_has_is_refused(name, field, value, words, tmp_path):
+    with serving() as server:
+        model = model_of(name, server.address, tmp_path)
+        with pytest.raises(ConfigurationError, match=words):
+            model.take_extra({field: value})
+        assert not server.bodies
+
+
+def test_a_checkpoint_is_named_by_the_model_alone(tmp_path):
+    with serving() as server:
+        load = FACTORIES["a1111"]
+        model = load(LoadOptions(source=f"xl@{server.address}"))
+        with pytest.raises(ConfigurationError, match=r"override_settings\.sd_model.*--t2i-model"):
+            model.take_extra({"override_settings": {"sd_model_checkpoint": "tuned"}})
+
+
+def test_an_input_that_the_model_lacks_is_refused_before_a_picture_is_paid(tmp_path):
+    with serving() as server:
+        model = model_of("replicate", server.address, tmp_path)
+        model.take_extra({"go_fst": True})
+        with pytest.raises(ConfigurationError, match="the model has no input go_fst"):
+            list(model.generate([Request("a nurse", 1)]))
+        assert not server.bodies
+
+
 NAMED = {
     "together": {"model": "another"},
     "chat-image": {"model": "google/another"},
