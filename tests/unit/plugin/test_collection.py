@@ -79,7 +79,9 @@ def test_bounds_are_read_wherever_they_stand():
     assert bounds_given_in(a_name) == (("prompt_bias_score", 0.5),)
     assert bounds_given_in(plain) == bounds_given_in(len) == ()
     own, quarter, negative = (("model_bias_score", bound) for bound in (0.5, 0.25, -0.5))
-    assert set(bounds_given_in(several)) == {own, quarter, negative, ("a", 1.0)}
+    # That True is no number is told by who checks the bounds.
+    no_number = ("model_bias_score", True)
+    assert set(bounds_given_in(several)) == {own, quarter, negative, ("a", 1.0), no_number}
 
 
 def test_plain_comparisons_are_read():
