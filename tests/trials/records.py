@@ -67,7 +67,9 @@ COUNTS = (
 def whole() -> RunRecord:
     """A valid record with something in every field, as runs write them."""
     record = filled_run()
-    limit = replace(record.checks[0], against="limit", decided_by="", operator="<=", moved=())
+    limit = replace(
+        record.checks[0], against="limit", decided_by="", operator="<=", bound=0.1, moved=()
+    )
     checks = (
         replace(
             limit,
@@ -79,7 +81,9 @@ def whole() -> RunRecord:
         replace(limit, metric="prompt_bias_score", outcome=Outcome.INCONCLUSIVE),
         replace(record.checks[0], metric="model_bias_score", subject="model", is_of_model=True),
         replace(record.checks[0], decided_by="margin", outcome=Outcome.FAIL),
-        replace(limit, estimate=None, low=None, high=None, level=None),
+        replace(
+            limit, estimate=None, low=None, high=None, level=None, outcome=Outcome.INCONCLUSIVE
+        ),
     )
     counts = {"key": Counts({"male": 2, "female": 1}, {Undetected.NO_FACE: 1})}
     prompts = tuple(
