@@ -58,7 +58,7 @@ def test_groups_of_crossed_prompts(project):
     assert shares["Mexican", "banker"] == 0.0
     page = project.page()
     assert "Nationality \u00d7 profession" in page
-    assert "<td>100 % <small>[84 %, 100 %]</small></td>" in page
+    assert "<td>100 % <small>[86 %, 100 %]</small></td>" in page
 
 
 def test_without_crossed_prompts_there_is_no_table(project):

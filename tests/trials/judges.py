@@ -55,7 +55,7 @@ def write(folder: Path, start: int = 0) -> Path:
             picture((seed + place) % 2, start + place * 1000 + seed).save(
                 folder / "pictures" / name
             )
-            rows.append(f"{name},a photo of a {word},{seed}")
+            rows.append(f"{name},a photo of a {word},{1000 * place + seed}")
     (folder / "pictures/manifest.csv").write_text("\n".join(rows) + "\n")
     return folder
 

@@ -71,7 +71,9 @@ class _ByProxy(httpx.BaseTransport):
     """Sends each request through the proxy that the environment names for its host."""
 
     def __init__(self) -> None:
-        self._transports: dict[Proxy | None, httpx.HTTPTransport] = {}
+        # Made before any request: it makes the loggers that ``unlogged`` disables during one.
+        direct = httpx.HTTPTransport(verify=trusted_certificates())
+        self._transports: dict[Proxy | None, httpx.HTTPTransport] = {None: direct}
         self._lock = Lock()
 
     def handle_request(self, request: Any) -> Any:
@@ -133,7 +135,6 @@ class HttpClient:
         }
         if proxy := proxy_of(address):
             proxy.check()
-        trusted_certificates()
         self.http = httpx.Client(
             transport=_ByProxy(),
             trust_env=False,
