@@ -3,8 +3,8 @@
 Where prompts have unequal numbers of images, a mean over a handful of them is skewed, and no normal
 approximation holds. Here an adversary divides a budget, the sum of the prompts' biases, among the
 prompts, and may look at the earlier ones before each choice: that gives a bound of the tail for
-every distribution of bias, by one pass over the prompts (dynamic programming). Simulation shows
-that it is hardly wider than the largest tail itself (tests/simulations/few_prompts.md).
+every distribution of bias, by one pass over the prompts (dynamic programming). It is hardly larger
+than the largest tail itself (tests/unit/statistics/test_worst_case.py).
 """
 
 from __future__ import annotations
