@@ -129,7 +129,8 @@ def test_what_cannot_run_says_what_it_lacks(capsys, tmp_path, monkeypatch):
     lacking, _, command = told.removeprefix("lyu Table 6: not run, for want of ").partition(". ")
     assert "stabilityai/stable-diffusion-xl-base-1.0" in lacking
     assert "suites" not in lacking, "the shipped suite is there"
-    assert str(REPOSITORY / "suites/parity") in command.replace("- ", "-")
+    # That of the checkout, or the one that comes with an installed package.
+    assert "/suites/parity" in command.replace("- ", "-")
     assert "nothing was run" in told
 
 

@@ -114,15 +114,16 @@ def test_one_label_that_differs_is_not_identical():
 
 
 @pytest.mark.slow
-def test_other_seeds_of_the_same_model_are_green_in_19_of_20():
+def test_other_seeds_of_the_same_model_are_red_in_1_of_20():
     rates, images = RATES[::2], 16
     outcomes = [
         change(signs_of(rates, images, seed), signs_of(rates, images, 1000 + seed)).verdict.outcome
         for seed in range(100)
     ]
-    # The test's level is 0.05: fewer than 91 of 100 would come by chance in 3 of 100 tries.
-    assert outcomes.count(Outcome.PASS) >= 91
-    assert Outcome.INCONCLUSIVE not in outcomes
+    # The test's level is 0.05: more than 9 of 100 would come by chance in 3 of 100 tries.
+    assert outcomes.count(Outcome.FAIL) <= 9
+    # With 16 images, not every run excludes that even prompts grew by a tenth.
+    assert outcomes.count(Outcome.PASS) >= 15
 
 
 def test_a_biased_model_is_red_and_its_prompts_are_named():
