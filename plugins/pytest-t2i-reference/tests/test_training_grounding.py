@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +26,14 @@ PERSON[32:, 32:96] = True
 HAT = np.zeros((128, 128), bool)
 HAT[16:32, 48:80] = True
 COUNT = 8
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _in_float32() -> Iterator[None]:
+    """Whatever numbers the machine computes fast: the test mixes sketches with a model in float32."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("training.settings.fast_bfloat16", lambda: False)
+        yield
 
 
 @pytest.fixture(scope="module")
