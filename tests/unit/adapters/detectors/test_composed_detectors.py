@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
-import sys
-
 import numpy as np
 import pytest
 import tiny
@@ -17,7 +14,7 @@ from pytest_t2i.adapters.detectors.clip_prob import ClipProb
 from pytest_t2i.adapters.detectors.clip_uncertain import SENTENCES, ClipUncertain
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.data import Attribute, Box, Undetected
-from pytest_t2i.errors import MissingExtraError, UnknownNameError
+from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.protocols import Detector, LoadOptions, OpenSet
 
 pytestmark = pytest.mark.slow
@@ -268,24 +265,3 @@ def test_unknown_face_part_is_answered_with_the_known():
         UnknownNameError, match=r"unknown face 'dlib-hogg'\. Did you mean 'dlib-hog'"
     ):
         load_enhance(options)
-
-
-@pytest.mark.parametrize("missing", ["dlib", "ultralytics"])
-def test_a_missing_library_is_told_with_the_extra_of_the_whole(monkeypatch, missing):
-    importing = builtins.__import__
-
-    def refusing(name, *rest, **more):
-        if name.partition(".")[0] == missing:
-            raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
-        return importing(name, *rest, **more)
-
-    forgotten = ("pytest_t2i.adapters.finders.dlib_", "ultralytics")
-    for name in [module for module in sys.modules if module.startswith(forgotten)]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(builtins, "__import__", refusing)
-    faces = "dlib-cnn" if missing == "dlib" else "given"
-    registries = Registries()
-    registries.faces.update({"given": lambda options: Finder()})
-    extra = {"weights": {"faces": faces}, "registries": registries}
-    with pytest.raises(MissingExtraError, match=r'pip install "pytest-t2i\[clip-enhance\]"'):
-        load_enhance(LoadOptions(device="cpu", extra=extra))
