@@ -431,10 +431,10 @@ def read_text(
 
 def _check_is_text(path: Path, content: bytes, kind: str) -> None:
     """Raise FileFormatError for a spreadsheet, a picture, a pointer of Git LFS and the like."""
-    given = content_of(content)
-    if given.name and content and given.kind not in (TEXT, MARKUP):
-        remedy = "Save it as CSV." if given.kind == TABLE else ""
-        raise FileFormatError(path, f"expected a {kind} of text, got {given.name}.", remedy=remedy)
+    shown = content_of(content)
+    if shown.name and content and shown.kind not in (TEXT, MARKUP):
+        remedy = "Save it as CSV." if shown.kind == TABLE else ""
+        raise FileFormatError(path, f"expected a {kind} of text, got {shown.name}.", remedy=remedy)
 
 
 PICTURE, TABLE, TEXT, MARKUP, OTHER = "picture", "table", "text", "markup", ""
@@ -782,8 +782,8 @@ class _Headers:
         listed = some(columns, MOST_LISTED) or "none"
         for name in self.needed:
             if name not in columns:
-                if (given := content_of(self.path)).kind == MARKUP:
-                    problem = f"expected a table, got {given.name}."
+                if (content := content_of(self.path)).kind == MARKUP:
+                    problem = f"expected a table, got {content.name}."
                     raise FileFormatError(self.path, problem, remedy=self.remedy)
                 close = nearest(name, columns[:MOST_LISTED])
                 meant = f" Is it {close!r}?" if close else ""

@@ -438,9 +438,9 @@ class Components:
         name = self.settings.model or ""
         if self._resolved is None or self._resolved.name != name:
             adapter, factory, options = self._resolve(name)
-            if given := self.settings.model_option:
-                check_option(given, adapter)
-                options = with_arguments(options, given, adapter)
+            if arguments := self.settings.model_option:
+                check_option(arguments, adapter)
+                options = with_arguments(options, arguments, adapter)
             self._resolved = ResolvedModel(name, adapter, factory, options)
         return self._resolved
 

@@ -355,8 +355,8 @@ def _lock(folder: Path) -> FileLock:
 def _check_folder(folder: Path) -> None:
     if folder.is_dir():
         return
-    if (given := content_of(folder)).kind == TABLE:
-        kind = f"is {given.name}: save it as {FILE_NAME} in the folder of the images"
+    if (content := content_of(folder)).kind == TABLE:
+        kind = f"is {content.name}: save it as {FILE_NAME} in the folder of the images"
     else:
         kind = "is a file, not a folder" if folder.exists() else "does not exist"
     raise ConfigurationError(f"folder of labelled images {folder} {kind}. {EXPECTED}")

@@ -42,8 +42,8 @@ def why_seeds_prevent_verdict(results: Results, tests: Iterable[SelectedTest]) -
     for test in tests:
         members = (member for kind in KINDS for member in test.selection.members(kind))
         for prompt in map(neutral_of, members):
-            known = seeds_by_text.setdefault(prompt.text, set())
-            known.update(session.seeds(prompt, test.images))
+            seeds = seeds_by_text.setdefault(prompt.text, set())
+            seeds.update(session.seeds(prompt, test.images))
     if len(seeds_by_text) < FEWEST:
         return ""
     handle, most = session.components.model(), session.components.most_seed

@@ -168,7 +168,7 @@ def prompt_images_to_decide(
     return None if total is None else max(1, total - n_images)
 
 
-KEPT_OPEN = " by itself (alone {}); the evidence{} leaves it open"
+KEPT_OPEN = "; alone it would {}, but the evidence{} leaves it open"
 """Why a check is INCONCLUSIVE whose interval leaves the limit out."""
 
 

@@ -74,12 +74,12 @@ def _leaves(fields: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
             yield (name,)
 
 
-def _is_same(own: tuple[str, ...], given: tuple[str, ...]) -> bool:
-    """Whether a given field would replace one of the request's own, or stands for it."""
-    least = min(len(own), len(given))
-    if own[:least] == given[:least]:
+def _is_same(own: tuple[str, ...], name: tuple[str, ...]) -> bool:
+    """Whether a further field would replace one of the request's own, or stands for it."""
+    least = min(len(own), len(name))
+    if own[:least] == name[:least]:
         return True
-    return own[:-1] == given[:-1] and any({own[-1], given[-1]} <= {*names} for names in ALIASES)
+    return own[:-1] == name[:-1] and any({own[-1], name[-1]} <= {*names} for names in ALIASES)
 
 
 class EndpointModel(RemoteService[Generated]):
@@ -192,16 +192,16 @@ class EndpointModel(RemoteService[Generated]):
             raise takes_none(str(self), extra)
         names = {name: FROM_THE_RUN.get(name[-1], "the run sets it") for name in _leaves(own)}
         for settings, (value, option) in SETTINGS.items():
-            given = GenerationSettings(**dict.fromkeys(settings, value))
+            with_setting = GenerationSettings(**dict.fromkeys(settings, value))
             with suppress(ConfigurationError):  # the service or the model has no such setting
-                sent = self.fields(Request("a nurse", 0, given)) or {}
+                sent = self.fields(Request("a nurse", 0, with_setting)) or {}
                 names |= dict.fromkeys(set(_leaves(sent)) - set(names), f"give {option}")
         for name in _leaves(extra):
-            known = next((own for own in names if _is_same(own, name)), None)
-            if known is not None:
+            own_name = next((own for own in names if _is_same(own, name)), None)
+            if own_name is not None:
                 raise ConfigurationError(
                     f"{self}: expected further fields of a request, got {'.'.join(name)}: "
-                    f"{names[known]}"
+                    f"{names[own_name]}"
                 )
         self.extra = extra
 

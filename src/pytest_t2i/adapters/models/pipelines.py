@@ -293,10 +293,10 @@ def add_lora(pipeline: Any, file: Path, scale: float) -> None:
     try:
         tensors = pipeline.lora_state_dict(**where)
         pipeline.load_lora_weights(file.parent, weight_name=file.name, adapter_name=ADAPTER)
-        given = _shapes(tensors[0] if isinstance(tensors, tuple) else tensors, "lora")
+        shapes = _shapes(tensors[0] if isinstance(tensors, tuple) else tensors, "lora")
         # diffusers leaves out what has no place, and enlarges what is too small for FLUX.
-        if lost := (given - _shapes(_weights(pipeline), f".{ADAPTER}")).total():
-            raise ValueError(f"{lost} of its {given.total()} tensors have no place in it")  # noqa: TRY301
+        if lost := (shapes - _shapes(_weights(pipeline), f".{ADAPTER}")).total():
+            raise ValueError(f"{lost} of its {shapes.total()} tensors have no place in it")  # noqa: TRY301
         pipeline.fuse_lora([*pipeline.get_list_adapters()], scale, adapter_names=[ADAPTER])
         pipeline.unload_lora_weights()
     except Exception as error:

@@ -74,8 +74,8 @@ def without_route(where: str, address: str, routes: str, model: str = "", **quer
     base = urlunsplit((parts.scheme, parts.netloc, parts.path[: route.start()], "", ""))
     right = plain_address(base)
     problem, named = "", unquote(route.groupdict().get("model") or "")
-    given = dict(parse_qsl(parts.query))
-    others = sorted(name for name in given if query.get(name.replace("-", "_")) != given[name])
+    fields = dict(parse_qsl(parts.query))
+    others = sorted(name for name in fields if query.get(name.replace("-", "_")) != fields[name])
     if OF_AZURE in parts.path and routes == OPENAI_ROUTES:
         right = f"{plain_address(base).partition(OF_AZURE)[0]}/openai/v1"
         problem = "that of a deployment, whose requests are not of OpenAI's protocol"

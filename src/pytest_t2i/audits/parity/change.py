@@ -148,8 +148,8 @@ class Pairs:
             return ()
         sides = ([pair[k] for pair in self.sides if min(t.n for t in pair)] for k in (0, 1))
         own = [self.score.mean(side, change.interval.level).estimate for side in sides]
-        told = np.abs(np.array(own) - [change.before, change.after]) < VISIBLE
-        return () if np.all(told) else (THINNED,)
+        is_equal = np.abs(np.array(own) - [change.before, change.after]) < VISIBLE
+        return () if np.all(is_equal) else (THINNED,)
 
     # which of them changed
 
