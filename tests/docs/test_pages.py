@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import pkgutil
 import re
 import sys
 import tomllib
@@ -49,6 +50,11 @@ def blocks(language):
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_name_stands_on_a_page(name):
     assert name in DIRECTIVES, f"write '::: {name}' on a page of docs/api or docs/metrics"
+
+
+@pytest.mark.parametrize("name", sorted(DIRECTIVES))
+def test_every_name_on_a_page_is_there(name):
+    assert pkgutil.resolve_name(name) is not None
 
 
 @pytest.mark.parametrize("name", PUBLIC)
