@@ -15,7 +15,6 @@ PICTURE = REPOSITORY / "docs" / "images" / "packages.svg"
 COLUMNS = {
     "plugin": (0.5, "hooks, options, marker, fixtures of pytest"),
     "cli": (2.0, "the commands of t2i"),
-    "explain": (0.0, "hybrids of two models, and the change that matters"),
     "library": (1.0, "audits from scripts and notebooks"),
     "reporting": (1.0, "renders a record: terminal, HTML, Markdown"),
     "runs": (0.5, "one run: what was asked, its state, its record"),

@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from pytest_t2i.library.load import load as load
     from pytest_t2i.library.pictures import Pictured as Pictured
     from pytest_t2i.library.pictures import pictures as pictures
+    from pytest_t2i.library.put_sections import put_sections as put_sections
     from pytest_t2i.library.workbench import Workbench as Workbench
     from pytest_t2i.prompts import Axes, Captions
     from pytest_t2i.prompts import Axis as Axis
@@ -149,6 +150,8 @@ if TYPE_CHECKING:
     from pytest_t2i.runs.record import RunRecord as RunRecord
     from pytest_t2i.verdicts.baseline import RecordedRun as RecordedRun
     from pytest_t2i.verdicts.baseline import worsening as worsening
+    from pytest_t2i.verdicts.baseline_file import Baseline as Baseline
+    from pytest_t2i.verdicts.baseline_file import read_baseline as read_baseline
     from pytest_t2i.verdicts.limit import limit as limit
     from pytest_t2i.verdicts.measurement import Change as Change
     from pytest_t2i.verdicts.measurement import Compared as Compared
@@ -226,6 +229,7 @@ _HOMES = {
     "library.audit": ("Audited", "audit"),
     "library.load": ("Loaded", "load"),
     "library.pictures": ("Pictured", "pictures"),
+    "library.put_sections": ("put_sections",),
     "library.workbench": ("Workbench",),
     "reporting.html": ("write_page",),
     "cli.support.arguments": ("say",),
@@ -253,6 +257,7 @@ _HOMES = {
     "runs.read_run": ("read_run",),
     "runs.record": ("RunRecord",),
     "verdicts.baseline": ("RecordedRun", "worsening"),
+    "verdicts.baseline_file": ("Baseline", "read_baseline"),
     "verdicts.limit": ("limit",),
     "verdicts.measurement": ("Change", "Compared", "Measurement"),
 }  # fmt: skip

@@ -13,7 +13,7 @@ PACKAGE = "pytest_t2i"
 
 SUBPACKAGES = (
     "ground", "metrics", "statistics", "prompts", "adapters", "labels", "verdicts", "sections",
-    "generation", "audits", "runs", "reporting", "library", "explain", "cli", "plugin",
+    "generation", "audits", "runs", "reporting", "library", "cli", "plugin",
 )  # fmt: skip
 """From the bottom to the top; a subpackage may use itself and what stands before it."""
 GROUND = ("data", "errors", "files", "option_names", "protocols", "settings")

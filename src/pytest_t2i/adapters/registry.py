@@ -132,6 +132,7 @@ INSTALL = {
     ("executor", "ray"): COMPANION.format("ray"),
     ("encoder", "goya"): GOYA,
     ("encoder", "lpips"): MITIGATION,
+    ("command", "explain"): COMPANION.format("explain"),
     ("command", "goya"): GOYA,
     ("command", "label.page"): LABELLING,
     ("command", "label.studio"): LABELLING,

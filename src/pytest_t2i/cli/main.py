@@ -67,7 +67,6 @@ COMMANDS = {
         "fetch",
         "download the weights of a detector, or list them with size and licence",
     ),
-    "explain": ("explain", "tell which change made a run worse than its baseline"),
     "reproduce": (
         "reproduce",
         "list the papers' tables and figures, or make those that can be made",
@@ -76,7 +75,7 @@ COMMANDS = {
 """Command -> (module, help); ``detector.check`` is ``t2i detector check``."""
 ORDER = (
     *("run", "init", "demo", "list", "plan", "report", "compare", "label", "store", "export"),
-    *("detector", "research", "reproduce", "explain"),
+    *("detector", "research", "reproduce"),
 )
 """The commands in the order of ``t2i --help``; those of companions follow."""
 HELP = ("-h", "--help")

@@ -12,8 +12,7 @@ from pytest_t2i.cli.support.arguments import path
 from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.audit_sections import pictures_in, sections_of
-from pytest_t2i.runs.explanation.record import NAME as EXPLANATION
-from pytest_t2i.runs.explanation.record import explanation_of
+from pytest_t2i.runs.beside import files_beside
 from pytest_t2i.runs.manifest import manifest_beside, rendered_anew
 from pytest_t2i.runs.picture_paths import check_labelled_pictures, exists, locate_pictures
 from pytest_t2i.runs.read_run import read_run
@@ -62,8 +61,8 @@ def run(source: Path, folder: Path, store: list[Path] | None, statement: Path | 
     """Render a recorded run into a folder; return 0."""
     record = located(with_statement(read_run(source), statement), source, store or [])
     manifest = manifest_beside(source)
-    if (explanation := explanation_of(record, source.parent)) is not None:
-        explanation.write(folder / EXPLANATION)
+    for file in files_beside(record, source.parent):
+        file.write(folder)
     write_all(record, folder, project=_shared_folder(source, folder))
     if manifest is not None:
         rendered_anew(manifest, source.parent, folder)

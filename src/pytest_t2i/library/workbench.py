@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
+import msgspec
+
+from pytest_t2i.adapters.catalogue import PIPELINES, ModelEntry
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import GenerationSettings, Prompt
+from pytest_t2i.data import EMPTY, GenerationSettings, Money, Prompt
 from pytest_t2i.errors import BudgetSpentError, ConfigurationError
 from pytest_t2i.generation.bill import STOPPED
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan
-from pytest_t2i.generation.progress import Bar, Lines, Progress, Silent
+from pytest_t2i.generation.progress import Bar, Lines, Progress, Silent, terminal_progress
 from pytest_t2i.generation.store import Store
-from pytest_t2i.protocols import ReadyMade
+from pytest_t2i.protocols import LoadOptions, ReadyMade
 from pytest_t2i.reporting.formatting import several
+from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.session import Session
 from pytest_t2i.settings import Settings
+
+KEPT = ("model", "seed", "images", "trust_remote_code", "batch", "executor", "model_option",
+        "mitigation", "dtype")  # fmt: skip
+"""Settings of a recorded run that another command takes over."""
 
 
 class Workbench:
@@ -32,14 +45,20 @@ class Workbench:
     ...     return [detection.label for detection in found]
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        components: Components | None = None,
+        progress: Progress | None = None,
+    ) -> None:
         """Resolve every name.
 
         Raises ConfigurationError for settings that cannot be used, for an unknown name and for a
-        folder of pictures.
+        folder of pictures. Parts that are loaded already, and what shows the images that are made,
+        are those of another workbench.
         """
         self.settings = settings
-        self.components = Components(settings, Store(settings.store))
+        self.components = components or Components(settings, Store(settings.store))
         """The parts of the run by their names."""
         self._session = Session(settings, self.components)
         try:
@@ -53,12 +72,84 @@ class Workbench:
                 "its prompts as it goes: name a model that makes images"
             )
         # Each call makes only a few images.
-        self._runner = Runner(self.components, self._session.store, Silent(), settings.batch)
+        self._progress = progress or Silent()
+        self._runner = Runner(self.components, self._session.store, self._progress, settings.batch)
+
+    @classmethod
+    def of_run(cls, record: RunRecord, chosen: Mapping[str, Any] = EMPTY) -> Workbench:
+        """Return a workbench with the settings of a recorded run, whose progress is shown.
+
+        Args:
+            record: the run; its recorded generation settings hold without defaults of a catalogue.
+            chosen: settings that replace the recorded ones, by their names (``store``, ``model``).
+        """
+        own = {name: record.settings.get(name) for name in KEPT}
+        files = {name: record.settings.get(name) for name in ("store", "catalogue")}
+        own |= {name: Path(file) for name, file in files.items() if file and Path(file).exists()}
+        generation = record.provenance.get("generation") or {}
+        settings = Settings(
+            detectors=tuple(record.settings.get("detectors") or ()),
+            generation=msgspec.convert(generation, GenerationSettings),
+            probe="never",
+            **{name: value for name, value in own.items() if value is not None},
+        )
+        return cls(replace(settings, **chosen), progress=terminal_progress())
+
+    def beside(
+        self, options: LoadOptions | None = None, name: str = "", **changed: Any
+    ) -> Workbench:
+        """Return a workbench with the same store and detectors, and another model or settings.
+
+        Args:
+            options: the model loads with these options in place of its own: a part of the pipeline
+                from another folder, another scheduler, as an entry of the catalogue holds them
+                under ``extra``.
+            name: name of the model with these options.
+            **changed: settings that replace those of this workbench.
+
+        Raises:
+            T2IError: a name is unknown, or settings cannot be used.
+        """
+        _free_pipelines()
+        components = self.components.with_settings(replace(self.settings, **changed))
+        if options is not None:
+            entry = components.entry or ModelEntry(name, PIPELINES, options, batch=None)
+            components.catalogue.models[name] = replace(entry, alias=name, options=options)
+            components.settings = replace(components.settings, model=name)
+        return Workbench(components.settings, components, self._progress)
 
     @property
     def model_fingerprint(self) -> str:
         """The fingerprint of the model."""
         return self.components.model().fingerprint
+
+    @property
+    def model_facts(self) -> Mapping[str, str]:
+        """Readable facts of the model: digests of its parts, scheduler, number format."""
+        facts = self.components.model().provenance
+        return MappingProxyType({name: str(fact) for name, fact in facts.items()})
+
+    @property
+    def load_options(self) -> LoadOptions:
+        """The options that the model loads with."""
+        return self.components.defaults()
+
+    def part_folder(self, part: str) -> str:
+        """Return the folder of a part of the pipeline, which is fetched where it is not there."""
+        from pytest_t2i.adapters.models.pipelines import pipeline_folder
+
+        options = self.load_options
+        return str(options.extra.get("parts", {}).get(part) or pipeline_folder(options) / part)
+
+    @property
+    def price(self) -> Money | None:
+        """Price of one image; None where none is known."""
+        return self.components.price
+
+    @property
+    def made(self) -> int:
+        """The images that this workbench made; those of the store are left out."""
+        return self._runner.work.made
 
     @property
     def detector(self) -> DetectorRef:
@@ -140,6 +231,15 @@ class Workbench:
             spent = bill.spending.spent
             pictures = several(self._runner.work.made, "image")
             say(f"spent {spent} for {several(bill.paid, 'request')}; {pictures} made")
+
+
+def _free_pipelines() -> None:
+    """Free what pipelines held that nothing uses any more; each refers to itself."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
 
 
 def _print_progress(text: str) -> None:

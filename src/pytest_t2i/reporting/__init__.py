@@ -9,7 +9,7 @@ from typing import Any
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import write_whole
-from pytest_t2i.runs.explanation.record import explanation_of
+from pytest_t2i.runs.beside import files_beside
 from pytest_t2i.runs.picture_paths import as_kept
 from pytest_t2i.runs.record import RunRecord
 
@@ -27,14 +27,14 @@ def write_all(
     from pytest_t2i.reporting.html import render_html
     from pytest_t2i.reporting.markdown import render_markdown
 
-    explanation = explanation_of(record, folder)
+    beside = files_beside(record, folder)
 
     set_aside(folder / COMPARISON)
     write_whole(
         folder / RUN, as_kept(record, project or folder.absolute().parent).to_json().encode()
     )
-    write_whole(folder / "index.html", render_html(record, folder, audits, explanation).encode())
-    write_whole(folder / "summary.md", render_markdown(record, audits, explanation).encode())
+    write_whole(folder / "index.html", render_html(record, folder, audits, beside).encode())
+    write_whole(folder / "summary.md", render_markdown(record, audits, beside).encode())
 
 
 def set_aside(file: Path) -> None:

@@ -26,11 +26,11 @@ from pytest_t2i.reporting import (
 )
 from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.reporting.charts import ChartRow, bias_groups
-from pytest_t2i.reporting.culprit import explanation_section, hint
 from pytest_t2i.reporting.formatting import counted_beside, excess_of, tells_others
+from pytest_t2i.reporting.hint import hint
 from pytest_t2i.reporting.html_blocks import drawn
 from pytest_t2i.reporting.pictures import Grid, Picture, PictureAlbum
-from pytest_t2i.runs.explanation.record import Explanation
+from pytest_t2i.runs.beside import SectionsFile
 from pytest_t2i.runs.picture_paths import portable
 from pytest_t2i.runs.record import PromptRecord, RunRecord
 from pytest_t2i.runs.summaries import first_screens
@@ -43,14 +43,13 @@ def render_html(
     record: RunRecord,
     folder: Path,
     audits: Sequence[Audit[Any]] | None = None,
-    explanation: Explanation | None = None,
+    beside: Sequence[SectionsFile] = (),
 ) -> str:
     """Return the run as a page; links to full pictures are relative to ``folder``."""
     contents = contents_of_page(record, folder, audits)
-    if explanation is not None:
-        section = drawn([explanation_section(explanation)], folder)
-        contents["why"] = ""
-        contents["audit_sections"] = [*section, *contents["audit_sections"]]
+    contents["why"] = hint(record, beside)
+    sections = drawn([section for file in beside for section in file.shown()], folder)
+    contents["audit_sections"] = [*sections, *contents["audit_sections"]]
     return rendered("report.html.j2", contents, PICTURES)
 
 

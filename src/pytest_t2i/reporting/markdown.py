@@ -12,7 +12,6 @@ from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.reporting.audit_sections import at_level, sections_of, table_cell_text
 from pytest_t2i.reporting.baseline import baseline_sections, whose
-from pytest_t2i.reporting.culprit import hint
 from pytest_t2i.reporting.formatting import (
     allowed_words,
     change_words,
@@ -27,6 +26,7 @@ from pytest_t2i.reporting.formatting import (
     undetected_counts,
     unreasoned,
 )
+from pytest_t2i.reporting.hint import hint
 from pytest_t2i.reporting.run_facts import (
     TOOL,
     certified_lines,
@@ -40,7 +40,7 @@ from pytest_t2i.reporting.run_facts import (
     who_set_limits,
 )
 from pytest_t2i.reporting.verdict_section import headline
-from pytest_t2i.runs.explanation.record import Explanation
+from pytest_t2i.runs.beside import SectionsFile
 from pytest_t2i.runs.picture_paths import portable
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.sections import (
@@ -176,7 +176,7 @@ MARKS = {
 def render_markdown(
     record: RunRecord,
     audits: Sequence[Audit[Any]] | None = None,
-    explanation: Explanation | None = None,
+    beside: Sequence[SectionsFile] = (),
 ) -> str:
     """Return the run as one page of Markdown; texts of prompts are escaped."""
     record = portable(record)
@@ -194,14 +194,13 @@ def render_markdown(
         *table_lines(("failed without a verdict", "why"), otherwise),
         *([f"{sentence(not_compared_words(record))}.", ""] if record.not_compared else []),
         *_judged(record),
-        *([] if explanation is None else [f"**{escape(explanation.answer)}**", ""]),
-        *([escape(explanation.where), ""] if explanation and explanation.where else []),
+        *(line for file in beside for line in section_lines(file.shown())),
         *section_lines(baseline_sections(record)),
         *section_lines(sections_of(record, audits)),
         *_failures(record),
         *_undetected(record),
         *(f"Next: {with_code(step)}." for step in record.next_steps),
-        *([f"Why: {with_code(hint(record))}."] if explanation is None and hint(record) else []),
+        *([f"Why: {with_code(why)}."] if (why := hint(record, beside)) else []),
     ]
     return "\n".join(lines) + "\n"
 

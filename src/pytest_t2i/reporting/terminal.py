@@ -16,7 +16,6 @@ from pytest_t2i.files import from_here
 from pytest_t2i.generation.heartbeat import clock_time
 from pytest_t2i.reporting.audit_sections import at_level, sections_of, table_cell_text
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
-from pytest_t2i.reporting.culprit import hint
 from pytest_t2i.reporting.formatting import (
     chance_words,
     change_words,
@@ -32,6 +31,7 @@ from pytest_t2i.reporting.formatting import (
     unreasoned,
     wrapped,
 )
+from pytest_t2i.reporting.hint import hint
 from pytest_t2i.reporting.run_facts import (
     certified_lines,
     distinct_words,

@@ -33,7 +33,7 @@ from pytest_t2i.files import (
 )
 from pytest_t2i.generation.store.read_only import picture_hashes
 from pytest_t2i.generation.store.thumbnails import thumbnail_file, thumbnail_rows
-from pytest_t2i.runs.explanation.record import NAME as EXPLANATION
+from pytest_t2i.runs.beside import is_sections_file
 from pytest_t2i.runs.record import RunRecord
 from pytest_t2i.runs.session import Session
 from pytest_t2i.runs.statement import PYPROJECT
@@ -375,7 +375,7 @@ def unlisted_files(manifest: ReportManifest, report: Path) -> list[str]:
 
 def _is_made(path: str) -> bool:
     """Tell whether a command makes the file from a run.json, at any time after the run."""
-    return path.endswith(".pdf") or Path(path).name == EXPLANATION
+    return path.endswith(".pdf") or is_sections_file(path)
 
 
 def _place(report: Path, path: str) -> str:

@@ -16,7 +16,7 @@ from pytest_t2i.statistics.associations import (
 )
 from pytest_t2i.statistics.change import paired_model_bias_change
 from pytest_t2i.statistics.correction import corrected_scores
-from pytest_t2i.statistics.families import benjamini_hochberg, family_p_values
+from pytest_t2i.statistics.families import benjamini_hochberg, family_p_values, holm
 from pytest_t2i.statistics.gaps import share_difference_interval
 from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
 from pytest_t2i.statistics.means import gap_p_value, mean_interval
@@ -49,6 +49,7 @@ __all__ = [
     "fair_floor",
     "family_p_values",
     "gap_p_value",
+    "holm",
     "independence_p_value",
     "inverted_p_value",
     "mean_interval",

@@ -60,7 +60,21 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> inputs.Floats:
 
 
 def holm(p_values: npt.ArrayLike) -> inputs.Floats:
-    """Return adjusted p-values that control the family-wise error rate (Holm 1979)."""
+    """Return adjusted p-values that control the family-wise error rate.
+
+    .. math:: adjusted: max over j <= i of min(1, (m - j + 1) p_(j))    (Holm 1979)
+
+    The tests may depend on each other in any way.
+
+    Args:
+        p_values: p-values in [0, 1].
+
+    Raises:
+        ValueError: a p-value lies outside of [0, 1].
+
+    >>> [round(float(p), 3) for p in holm([0.04, 0.01])]
+    [0.04, 0.02]
+    """
     p = inputs.in_range("p_values", p_values, 0.0, 1.0)
     inputs.one_dimensional(p_values=p)
     order = np.argsort(p)

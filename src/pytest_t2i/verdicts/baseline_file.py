@@ -68,7 +68,12 @@ class ComponentFacts:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A recorded run to compare with."""
+    """A recorded run to compare with.
+
+    >>> from pytest_t2i import Baseline
+    >>> Baseline("sdxl", "0123", {"detector": "clip-enhance"}, {}, {}).conditions["detector"]
+    'clip-enhance'
+    """
 
     model: str
     model_fingerprint: str
@@ -167,10 +172,20 @@ class _File:
 
 
 def read_baseline(path: Path, kinds: Mapping[str, Any] = EMPTY) -> Baseline:
-    """Read a baseline file, and check its seals; ``kinds`` are types of audits' records.
+    """Read a baseline file, and check its seals.
 
-    Raises FileFormatError for a file that was changed since it was recorded; it names the prompts
-    and parts.
+    Args:
+        path: a file that ``--t2i-save-baseline`` wrote.
+        kinds: types of audits' records by the names of the audits; a record of these is checked.
+
+    Raises:
+        FileFormatError: the file is absent or no baseline, or was changed since it was recorded;
+            the message names the prompts and parts.
+
+    >>> from pathlib import Path
+    >>> from pytest_t2i import read_baseline
+    >>> def recorded_model(file: Path) -> str:
+    ...     return read_baseline(file).model
     """
     remedy = (
         "Record one: pytest --t2i-save-baseline FILE, in a script audit.save_baseline(FILE); "

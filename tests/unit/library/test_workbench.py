@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from fakes import FakeDetector, FakeModel
 
-from pytest_t2i import Need, Prompt, Workbench
+from pytest_t2i import GenerationSettings, Need, Prompt, RunRecord, Workbench
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.components import Components
@@ -70,3 +70,29 @@ def test_without_a_price_nothing_is_said(bench):
     with bench().paying(4, said.append):
         pass
     assert said == []
+
+
+def test_a_workbench_of_a_run_takes_its_settings(bench, tmp_path):
+    recorded = {
+        "model": "men", "detectors": ["colour"], "seed": 3, "images": 4, "batch": 8,
+        "store": str(tmp_path),
+    }  # fmt: skip
+    provenance = {"generation": {"steps": 4}}
+    record = RunRecord("2026-11-20T17:07:52+00:00", 1.0, "men", recorded, provenance, {})
+    of_run = Workbench.of_run(record, {"batch": 2})
+    settings = of_run.settings
+    assert (settings.batch, settings.seed, settings.images) == (2, 3, 4)
+    assert (of_run.generation.steps, of_run.detector.name) == (4, "colour")
+    recorded["model_option"] = {"clip_skip": 2}
+    with pytest.raises(ConfigurationError, match="takes no further arguments, got clip_skip"):
+        Workbench.of_run(record)
+
+
+def test_a_workbench_beside_another_shares_its_store(bench):
+    men = bench()
+    slow = men.beside(generation=GenerationSettings(steps=9))
+    slow.make([Need(NURSE, men.seeds(NURSE, 2), frozenset({men.detector}))])
+    assert (slow.generation.steps, slow.made, men.made) == (9, 2, 0)
+    again = men.beside(generation=GenerationSettings(steps=9))
+    again.make([Need(NURSE, men.seeds(NURSE, 2), frozenset({men.detector}))])
+    assert again.made == 0

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,7 @@ __all__ = [
     "names",
     "number",
     "path",
+    "run_choices",
     "run_settings",
     "say",
     "share",
@@ -111,6 +112,16 @@ def run_settings(parsed: dict[str, Any]) -> Settings:
     """Return the settings of the given run options, which are removed from ``parsed``."""
     entries = {option.name: parsed.pop(option.ini, None) for option in RUN_OPTIONS.values()}
     return settings_of({name: setting for name, setting in entries.items() if setting is not None})
+
+
+def run_choices(parsed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the run options that were given, by the names of their settings.
+
+    >>> run_choices({"t2i_batch": 4, "t2i_store": None})
+    {'batch': 4}
+    """
+    names_of = {option.ini: option.name.replace("-", "_") for option in RUN_OPTIONS.values()}
+    return {names_of[ini]: chosen for ini, chosen in parsed.items() if chosen is not None}
 
 
 def say(line: str) -> None:

@@ -1,9 +1,9 @@
-"""Labels of hybrids of the reference models, which the cases of explain.py share.
+"""Labels of hybrids of the reference models, which the cases of cases.py share.
 
-``python tests/trials/explain_bank.py STORE`` makes the pictures (about 5,000) and writes
-explain_labels.json: 1 male, -1 female, 0 undetected, by hybrid, prompt and seed. With a real case
-whose prompts grew so little that the search needs more seeds than that, ``explain_bank.py STORE
-more`` makes the pictures of these prompts alone, and writes explain_more_labels.json.
+``python tests/measured/bank.py STORE`` makes the pictures (about 5,000) and writes labels.json: 1
+male, -1 female, 0 undetected, by hybrid, prompt and seed. With a real case whose prompts grew so
+little that the search needs more seeds than that, ``bank.py STORE more`` makes the pictures of
+these prompts alone, and writes more_labels.json.
 """
 
 from __future__ import annotations
@@ -14,22 +14,21 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_t2i import axes
-from pytest_t2i.data import GenerationSettings
-from pytest_t2i.explain.hybrids import Model, Workshop, with_facts
-from pytest_t2i.generation.progress import Lines
-from pytest_t2i.generation.store import Store
-from pytest_t2i.runs.explanation.prompts import WorsenedPrompt
-from pytest_t2i.runs.explanation.sides import Side
+from pytest_t2i import GenerationSettings, Workbench, axes
 from pytest_t2i.settings import Settings
 
-LABELS = Path(__file__).with_name("explain_labels.json")
-MORE_LABELS = Path(__file__).with_name("explain_more_labels.json")
+from pytest_t2i_explain.hybrids import Model, Workshop
+from pytest_t2i_explain.prompts import WorsenedPrompt
+from pytest_t2i_explain.sides import Side
+
+LABELS = Path(__file__).with_name("labels.json")
+MORE_LABELS = Path(__file__).with_name("more_labels.json")
 WORDS = ("CEO", "nurse", "judge", "engineer", "housekeeper", "lawyer")
 SEEDS, FEWER = 34, 24
 """Seeds of a prompt, and of one with a mitigation, which makes each picture several times."""
 DETECTOR = "clip-enhance:reference"
 NOTHING = Side("", "", None, {}, DETECTOR, "", "", {})
+
 NEW = {
     "steps": {"steps": 1},
     "guidance": {"guidance": 2.0},
@@ -76,25 +75,33 @@ MORE = {
 """Hybrid -> word -> seeds in all, where a real case needs more than ``SEEDS``."""
 
 
-def model(name: str, store: Store, new: frozenset[str]) -> Model:
-    """One side, with the new settings among these."""
+def bench(name: str, store: Path, new: frozenset[str]) -> Workbench:
+    """The workbench of one side, with the new settings among these."""
     values = {"steps": 4, "guidance": 1.0, "width": 128, "height": 128}
     for component, change in NEW.items():
         values |= change if component in new else {}
-    settings = Settings(
-        name,
-        detectors=(DETECTOR,),
-        generation=GenerationSettings(**values),
-        store=store.folder,
-        probe="never",
-        dtype="bfloat16" if "number format" in new else "float32",
-        mitigation="random-counterpart" if "mitigated" in new else None,
+    return Workbench(
+        Settings(
+            name,
+            detectors=(DETECTOR,),
+            generation=GenerationSettings(**values),
+            store=store,
+            probe="never",
+            dtype="bfloat16" if "number format" in new else "float32",
+            mitigation="random-counterpart" if "mitigated" in new else None,
+        )
     )
-    return with_facts(Model(settings, NOTHING), store)
+
+
+def side(of: Workbench) -> Model:
+    """One side as the search knows it."""
+    names = ("model", "generation", "detectors", "mitigation", "dtype")
+    facts = replace(NOTHING, model=of.model_facts, fingerprint=of.model_fingerprint)
+    return Model(facts, {name: getattr(of.settings, name) for name in names}, of)
 
 
 def labels(
-    store: Store,
+    store: Path,
     new: frozenset[str],
     words: Sequence[str] = WORDS,
     seeds: int | None = None,
@@ -106,11 +113,8 @@ def labels(
         prompts = [replace(p, text=p.text.replace("person who", "man who")) for p in prompts]
     signs = {"male": 1, "female": -1}
     grown = [WorsenedPrompt(prompt, prompt.text, signs, 0.0, after) for prompt in prompts]
-    old = model("reference", store, new)
-    biased = model("reference-biased", store, new)
-    workshop = Workshop(
-        old, biased, PARTS, grown, store, lambda: Lines(lambda line: print(line, flush=True))
-    )
+    old, biased = (bench(name, store, new) for name in ("reference", "reference-biased"))
+    workshop = Workshop(side(old), side(biased), biased, PARTS, grown)
     images = seeds or own_seeds(new)
     return workshop.draw(new & PARTS, images).astype(int).tolist()
 
@@ -120,7 +124,7 @@ def own_seeds(new: Collection[str]) -> int:
     return FEWER if "mitigated" in new else SEEDS
 
 
-def more(store: Store) -> None:
+def more(store: Path) -> None:
     """Make what is missing of the longer rows, and write the labels beyond the first bank."""
     known = json.loads(MORE_LABELS.read_text()) if MORE_LABELS.exists() else {}
     for names, by_word in MORE.items():
@@ -136,7 +140,7 @@ def more(store: Store) -> None:
 
 def main() -> None:
     """Make what is missing, and write all labels."""
-    store = Store(Path(sys.argv[1]))
+    store = Path(sys.argv[1])
     if sys.argv[2:] == ["more"]:
         more(store)
         return

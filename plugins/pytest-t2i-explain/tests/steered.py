@@ -6,7 +6,6 @@ import hashlib
 from dataclasses import dataclass, field
 
 from PIL import Image
-
 from pytest_t2i.data import Detection, Generated
 
 BLUE, RED = (40, 60, 200), (200, 60, 40)

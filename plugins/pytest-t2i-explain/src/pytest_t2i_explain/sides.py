@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i import Baseline, RunRecord
 
 PART = "part "
 """Prefix of the facts of a model that are digests of its parts."""

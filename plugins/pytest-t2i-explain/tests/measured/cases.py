@@ -1,7 +1,7 @@
-"""Planted changes, and whether ``t2i explain`` names them; the table is explain.md.
+"""Planted changes, and whether ``t2i explain`` names them; the table is cases.md.
 
-``PYTHONPATH=tests:tests/trials python tests/trials/explain_cases.py`` takes a minute. A real case
-uses each picture of the bank (explain_bank.py) once: ten seeds of a prompt are the baseline and
+``python tests/measured/cases.py`` takes a minute. A real case uses each picture of the bank
+(bank.py) once: ten seeds of a prompt are the baseline and
 the run, the others are fresh, and after these come those of the longer bank. A drawn case draws
 seeds of the bank with replacement. The search, its prompts and its numbers are those of the
 command. The detector is planted: it says male of a fixed part of the pictures that show a woman, or
@@ -18,19 +18,18 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from explain_bank import FEWER, LABELS, MORE_LABELS, SEEDS, WORDS
-
+from bank import FEWER, LABELS, MORE_LABELS, SEEDS, WORDS
 from pytest_t2i import axes
 from pytest_t2i.audits.shared_blocks import Counts
 from pytest_t2i.data import Detection, Undetected
-from pytest_t2i.explain.search import Finding, MeasuredPaths, Search
-from pytest_t2i.runs.explanation.cost import planned_images
-from pytest_t2i.runs.explanation.prompts import worsened_prompts
 from pytest_t2i.runs.record import ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 
-TABLE = Path(__file__).with_name("explain.md")
+from pytest_t2i_explain.prompts import worsened_prompts
+from pytest_t2i_explain.search import Finding, Search, planned_images
+
+TABLE = Path(__file__).with_name("cases.md")
 USED = 10
 """Seeds of a prompt that the baseline and the run have."""
 FLIPPED = 0.7
@@ -42,8 +41,8 @@ DECOYS = (
     ("text_encoder", "number format"),
 )
 SOURCE = 20_263
-"""First seed of the cases. The search was tuned on simulated worlds, and its last two rules after a
-look at this table with other seeds."""
+"""First seed of the cases. The rule for a pair beside a component that makes a part was added after
+a look at this table."""
 
 
 @dataclass(frozen=True)
@@ -261,13 +260,13 @@ def tried(
         return (signs * fresh[:, :images]).astype(float)
 
     pictured = set(world.changed) - {"detector"}
-    memory = MeasuredPaths(draw, len(rows), pictured)
-    search = Search(memory, world.changed, grown.growth, len(rows), LEVEL)
-    planned = planned_images(grown.growth, world.changed, LEVEL, len(rows))
+    search = Search(draw, world.changed, frozenset(pictured), grown.growth, len(rows), LEVEL)
+    judging = len(world.changed) - len(pictured)
+    planned = planned_images(grown.growth, len(pictured), judging, LEVEL, len(rows))
     try:
         found = search.run()
     except Exhausted:
-        found = Finding("open", (), None, None, (), 0, memory.made(), 0, "the bank has no more")
+        found = Finding("open", images=search.images, words="the bank has no more")
     return Tried(kind, is_real, is_red, found, planned)
 
 
@@ -344,8 +343,8 @@ def sums(cases: list[Tried]) -> list[str]:
 
 HEAD = """# Planted changes and what t2i explain says of them
 
-Made by `PYTHONPATH=tests:tests/trials python tests/trials/explain_cases.py` from the labels of the
-pictures of `explain_bank.py` (`explain_labels.json`): hybrids of `reference` and
+Made by `python tests/measured/cases.py` from the labels of the pictures of `bank.py`
+(`labels.json`): hybrids of `reference` and
 `reference-biased`, 6 professions, 34 seeds (24 with a
 mitigation). *Real*: every picture is used once in a case, ten seeds
 are baseline and run, the others are fresh; cases share the pictures. *Drawn*: seeds of the bank are
@@ -357,7 +356,7 @@ is red (p <= .05), and for all of the unchanged. *Open*: it was not told, or the
 for a further look. *Bank short*: the bank has too few for the first look; these are not counted.
 Where one prompt grew far more than the others, all images are of that one, so that a small growth
 takes more fresh seeds than 24: real cases have these from a longer bank of the worsened prompts
-alone (`explain_more_labels.json`), after the 34 seeds that all cases share.
+alone (`more_labels.json`), after the 34 seeds that all cases share.
 """
 
 

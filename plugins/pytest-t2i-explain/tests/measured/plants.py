@@ -1,4 +1,4 @@
-"""Models with one planted change each, for explain_kinds.py: made from the reference models.
+"""Models with one planted change each, for kinds.py: made from the reference models.
 
 ``write(folder)`` writes a catalogue, ``make(folder, plant)`` a part. A text encoder that reads
 "person" as "man"; a decoder that was trained for some minutes to draw men where the latents show
@@ -15,11 +15,10 @@ from pathlib import Path
 import pytest_t2i_reference
 import torch
 from diffusers import AutoencoderKL, StableDiffusionPipeline
-from safetensors.torch import load_file, save_file
-from transformers import CLIPTextModel, CLIPTextModelWithProjection, CLIPTokenizer
-
 from pytest_t2i import axes
 from pytest_t2i.prompts.added_words import counterparts
+from safetensors.torch import load_file, save_file
+from transformers import CLIPTextModel, CLIPTextModelWithProjection, CLIPTokenizer
 
 WEIGHTS = Path(pytest_t2i_reference.__file__).with_name("weights")
 RANK = 24

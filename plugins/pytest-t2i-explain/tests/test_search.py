@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_t2i.explain.search import MeasuredPaths, Search, swap_p_value
-from pytest_t2i.runs.explanation.cost import announced_images
+from pytest_t2i_explain.search import Search, images_of_prompt, swap_p_value
 
 PROMPTS = 6
 CAUSES = {
@@ -31,8 +30,8 @@ def draw_of(cause, growth, seed, shared=0.5):
 
 
 def search(cause, components, seed=1, growth=0.9, **options):
-    memory = MeasuredPaths(draw_of(CAUSES[cause], growth, seed), PROMPTS, components)
-    return Search(memory, tuple(components), growth, PROMPTS, **options).run()
+    draw, pictured = draw_of(CAUSES[cause], growth, seed), frozenset(components)
+    return Search(draw, tuple(components), pictured, growth, PROMPTS, **options).run()
 
 
 def names(found):
@@ -82,8 +81,8 @@ def test_wrong_names_are_rare():
 
 
 def test_a_judge_costs_no_picture():
-    memory = MeasuredPaths(draw_of(CAUSES["alone"], 0.9, 1), PROMPTS, {"b"})
-    found = Search(memory, ("a", "b"), 0.9, PROMPTS).run()
+    draw = draw_of(CAUSES["alone"], 0.9, 1)
+    found = Search(draw, ("a", "b"), frozenset("b"), 0.9, PROMPTS).run()
     assert names(found) == {("a",)}
     assert found.images == 2 * found.per_hybrid
 
@@ -97,5 +96,5 @@ def test_the_swap_test_is_exact(differences, p_value):
 
 
 def test_more_components_and_less_growth_take_more_images():
-    assert announced_images(0.5, 2, 0.05) > announced_images(1.0, 2, 0.05)
-    assert announced_images(0.5, 8, 0.05) > announced_images(0.5, 2, 0.05)
+    assert images_of_prompt(0.5, 2, 0.05, 6) > images_of_prompt(1.0, 2, 0.05, 6)
+    assert images_of_prompt(0.5, 8, 0.05, 6) > images_of_prompt(0.5, 2, 0.05, 6)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from pytest_t2i.data import Prompt, Undetected, Variant
-from pytest_t2i.runs.record import PromptRecord, RunRecord
-from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
+from pytest_t2i import Baseline, Prompt, RunRecord, Undetected, Variant
 
 MOST_PROMPTS = 8
 """Most prompts of which hybrids are made."""
@@ -86,9 +85,7 @@ def _labels(record: RunRecord) -> Sequence[str]:
     return labels if isinstance(labels, list) else ()
 
 
-def _grown(
-    prompt: PromptRecord, text: str, before: RecordedPrompt, labels: Sequence[str]
-) -> WorsenedPrompt | None:
+def _grown(prompt: Any, text: str, before: Any, labels: Sequence[str]) -> WorsenedPrompt | None:
     """Return a prompt that moved away from even shares; None where it did not, or is too small."""
     now = Counter(prompt.decided.labels)
     then = Counter(said for said in before.said if not isinstance(said, Undetected))

@@ -1,9 +1,9 @@
-"""Real cases of every kind of culprit, from pictures to answer; the table is explain_kinds.md.
+"""Real cases of every kind of culprit, from pictures to answer; the table is kinds.md.
 
-``PYTHONPATH=tests:tests/trials python tests/trials/explain_kinds.py FOLDER`` takes about an hour on
-two busy cores. Each case records a baseline, runs the new model, and explains the run with
-``--where``, by the commands of a user. Beside the culprit another part changed that does next to
-nothing. The pictures lie in one store: the same command goes on where it ended.
+``python tests/measured/kinds.py FOLDER`` takes about half an hour on two busy cores. Each case
+records a baseline, runs the new model, and explains the run, by the commands of a user. Beside the
+culprit another part changed that does next to nothing. The pictures lie in one store: the same
+command goes on where it ended.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import explain_plants
-
+import plants
 from pytest_t2i import audit, axes
 from pytest_t2i.cli.main import main as t2i
 from pytest_t2i.data import GenerationSettings, Request
@@ -31,7 +30,7 @@ from pytest_t2i.generation.store import Store
 from pytest_t2i.runs.baseline import save_baseline
 from pytest_t2i.settings import Settings
 
-TABLE = Path(__file__).with_name("explain_kinds.md")
+TABLE = Path(__file__).with_name("kinds.md")
 WORDS = (
     ("nurse", "judge", "engineer", "lawyer"),
     ("CEO", "teacher", "dentist", "writer"),
@@ -40,7 +39,6 @@ WORDS = (
 IMAGES = 12
 REWRITTEN = "person", "man"
 """The word that the engine of a service replaces, and by what."""
-CHANGES = {"same": "same", "differs": "changed", "moved": "changed", "not shown": "changed"}
 
 
 @dataclass(frozen=True)
@@ -51,30 +49,23 @@ class Kind:
     culprit: str
     old: str
     new: str
-    places: dict[str, str]
-    """What is to be said of each place: same, changed, not measured."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Options of the new run alone."""
     plant: str = ""
     """Name of the part that is made first."""
 
 
-EVERYWHERE = {"prompt": "same", "denoising": "changed", "image": "changed"}
 KINDS = (
-    Kind("denoiser", "unet", "plain", "denoiser", EVERYWHERE),
-    Kind("text encoder", "text_encoder", "plain", "text-encoder",
-         EVERYWHERE | {"prompt": "changed"}, plant="text_encoder"),
-    Kind("scheduler", "scheduler", "plain", "scheduler", EVERYWHERE),
-    Kind("LoRA, merged", "changes", "plain", "lora", EVERYWHERE, plant="lora.safetensors"),
-    # Its file has a row of the text encoders, too.
+    Kind("denoiser", "unet", "plain", "denoiser"),
+    Kind("text encoder", "text_encoder", "plain", "text-encoder", plant="text_encoder"),
+    Kind("scheduler", "scheduler", "plain", "scheduler"),
+    Kind("LoRA, merged", "changes", "plain", "lora", plant="lora.safetensors"),
     Kind("changed weights of a flow", "changes", "reference-sd3", "reference-sd3-biased",
-         EVERYWHERE | {"prompt": "changed"}, {"steps": 5}),
-    Kind("one text encoder of a flow", "text_encoder", "flow", "flow-text-encoder",
-         EVERYWHERE | {"prompt": "changed"}, {"steps": 5}, plant="flow_text_encoder"),
-    Kind("engine that rewrites", "model", "faithful", "rewriting",
-         {"words": "changed", "prompt": "not measured", "denoising": "not measured",
-          "image": "changed"}),
-    Kind("decoder", "vae", "plain", "decoder", EVERYWHERE | {"denoising": "same"}, plant="vae"),
+         {"steps": 5}),
+    Kind("one text encoder of a flow", "text_encoder", "flow", "flow-text-encoder", {"steps": 5},
+         plant="flow_text_encoder"),
+    Kind("engine that rewrites", "model", "faithful", "rewriting"),
+    Kind("decoder", "vae", "plain", "decoder", plant="vae"),
 )  # fmt: skip
 
 
@@ -138,7 +129,7 @@ def _place(folder: Path, kind: Kind, number: int) -> Path:
 
 
 def tried(kind: Kind, number: int, folder: Path, names: dict[str, str]) -> dict[str, Any]:
-    """Record, run and explain one case; return explain.json and whether the gate was red."""
+    """Record, run and explain one case; return the status and the facts."""
     place = _place(folder, kind, number)
     place.mkdir(exist_ok=True)
     if (place / "case.json").exists():
@@ -148,17 +139,18 @@ def tried(kind: Kind, number: int, folder: Path, names: dict[str, str]) -> dict[
     prompts = axes.profession.only(*WORDS[number])
     options = {
         "images": IMAGES, "progress": False, "store": str(folder / "store"), "probe": "never",
-        "catalogue": str(folder / explain_plants.CATALOGUE), "detector": "clip-enhance:reference",
+        "catalogue": str(folder / plants.CATALOGUE), "detector": "clip-enhance:reference",
     }  # fmt: skip
     before = audit(names.get(kind.old, kind.old), prompts, **options)
     save_baseline(before._results, Path("baseline.json"))
     now = audit(names.get(kind.new, kind.new), prompts, **options, **kind.settings)
     now.write_report("report")
-    arguments = ["explain", "report/run.json", "--baseline", "baseline.json", "--where",
+    arguments = ["explain", "report/run.json", "--baseline", "baseline.json",
                  "--catalogue", options["catalogue"], "--store", options["store"]]  # fmt: skip
     status = t2i(arguments)
-    file = place / "report" / "explain.json"
-    case = {"status": status, "explanation": json.loads(file.read_text()) if file.exists() else {}}
+    file = place / "report" / "explain.sections.json"
+    facts = json.loads(file.read_text())["facts"] if file.exists() else {}
+    case = {"status": status, "explanation": facts}
     (place / "case.json").write_text(json.dumps(case))
     return case
 
@@ -168,32 +160,24 @@ def row(kind: Kind, number: int, case: dict[str, Any]) -> str:
     found = case["explanation"]
     names = [name for effect in found["named"] for name in effect["components"]]
     is_right = names == [kind.culprit] and found["outcome"] == "named"
-    places = {each["place"]: CHANGES.get(each["state"], each["state"]) for each in found["places"]}
-    fits = all(places.get(name) == state for name, state in kind.places.items())
-    moved = [f"{p['place']} {p['steps']}".strip() for p in found["places"] if p["state"] == "moved"]
-    changed = [c["name"] for c in found["components"] if c["state"] == "changed"]
+    changed = [c["name"] for c in found["components"] if c["before"] != c["now"]]
     return (
         f"| {kind.name} | {', '.join(WORDS[number][:2])} ... | {', '.join(changed)} | "
         f"{found['outcome']}: {', '.join(names) or '-'} | {'yes' if is_right else 'no'} | "
-        f"{found['planned']} / {found['images']} | {'yes' if fits else 'no' if names else '-'} | "
-        f"{', '.join(moved) or '-'} | {found['where_planned']} / {found['where_images']} |"
+        f"{found['planned']} / {found['images']} |"
     )
 
 
 HEAD = """# Real cases of every kind of culprit
 
-Made by `PYTHONPATH=tests:tests/trials python tests/trials/explain_kinds.py FOLDER`: four professions
-with 12 images each on both sides, every picture made, judged and explained by the commands of a
-user. The plants are those of `explain_plants.py`. *Places*: whether the text embeddings, the
-latents and the pictures are the same or changed as that part of a pipeline must make it (a decoder:
-pictures alone; a text encoder: embeddings, too; a service: words and pictures, nothing else is
-shown). *Moved*: places where a test shows a move towards the label that grew. A third case of the
-scheduler is not in the table: its growth is so small that it takes 240 images of each hybrid, and
-it was not run to its end.
+Made by `python tests/measured/kinds.py FOLDER`: four professions with 12 images each on both sides,
+every picture made, judged and explained by the commands of a user. The plants are those of
+`plants.py`. A third case of the scheduler is not in the table: its growth is so small that it takes
+240 images of each hybrid, and it was not run to its end.
 
-| culprit | professions | changed | answer | right | images told / used | places right | moved | further images told / used |
-|---|---|---|---|---|---|---|---|---|
-"""  # noqa: E501
+| culprit | professions | changed | answer | right | images told / used |
+|---|---|---|---|---|---|
+"""
 
 
 def page(folder: Path) -> str:
@@ -211,11 +195,11 @@ def main() -> None:
     """Run every case, and write the table."""
     folder = Path(sys.argv[1]).resolve()
     chosen = sys.argv[2:] or [kind.name for kind in KINDS]
-    catalogue, store = explain_plants.write(folder), Store(folder / "store")
+    catalogue, store = plants.write(folder), Store(folder / "store")
     os.environ["OPENAI_API_KEY"] = "none"
     for number in range(len(WORDS)):
         for kind in (kind for kind in KINDS if kind.name in chosen):
-            explain_plants.make(folder, kind.plant)
+            plants.make(folder, kind.plant)
             if kind.old not in PORTS:
                 case = tried(kind, number, folder, {})
             else:
@@ -225,7 +209,6 @@ def main() -> None:
                 ):
                     case = tried(kind, number, folder, {"faithful": old, "rewriting": new})
             print(row(kind, number, case), flush=True)
-            print(case["explanation"].get("where"), flush=True)
     TABLE.write_text(page(folder))
 
 

@@ -1,0 +1,1 @@
+"""Name the change that made a model more biased than its baseline."""

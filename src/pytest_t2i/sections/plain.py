@@ -1,0 +1,144 @@
+"""Sections as plain data, as a file beside run.json holds them.
+
+A record is a table with its class under ``is``. Pictures are left out: what a file beside a run
+names is a stranger's.
+
+>>> from pytest_t2i.sections import Note, Section
+>>> plain_section(Section("Why", (Note("The unet."),)))["blocks"]
+[{'is': 'Note', 'text': 'The unet.'}]
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from pytest_t2i.data import Bounds, Interval, Outcome
+from pytest_t2i.sections.blocks import (
+    Axis,
+    Bar,
+    BarChart,
+    CurveChart,
+    Note,
+    Paragraph,
+    Plane,
+    Point,
+    Section,
+    Table,
+    Tint,
+)
+
+KIND = "is"
+KINDS = {
+    kind.__name__: kind
+    for kind in (
+        Axis, Bar, BarChart, Bounds, CurveChart, Interval, Note, Paragraph, Plane, Point, Section,
+        Table, Tint,
+    )
+}  # fmt: skip
+"""Name -> record that a file may hold."""
+
+
+def plain_section(section: Section) -> dict[str, Any]:
+    """Return a section as plain data; raise ValueError for a block that shows pictures."""
+    plain: dict[str, Any] = _plain(section)
+    return plain
+
+
+def section_of(plain: Any) -> Section:
+    """Return the section of plain data.
+
+    Raises:
+        ValueError: the data are none of a section; the message says what was expected.
+    """
+    section: Section = _value(plain, Section)
+    return section
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Outcome):
+        return {KIND: "Outcome", "value": value.value}
+    name = type(value).__name__
+    if name in KINDS:
+        unsaid = _defaults(name)
+        fields_ = {key: getattr(value, key) for key in _hints(name)}
+        said = {key: each for key, each in fields_.items() if each != unsaid.get(key)}
+        return {KIND: name} | {key: _plain(each) for key, each in said.items()}
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise ValueError(f"expected blocks without pictures, got {type(value).__name__}")
+
+
+def _value(plain: Any, hint: Any) -> Any:
+    """Return plain data as what the hint allows."""
+    allowed = _members(hint)
+    if isinstance(plain, dict):
+        return _record(plain, allowed)
+    if isinstance(plain, list):
+        return _items(plain, allowed)
+    literals = [each for member in allowed for each in get_args(member) if _is_literal(member)]
+    kinds = tuple(member for member in allowed if isinstance(member, type))
+    # A whole number stands for a number; a flag for neither.
+    kinds += (int,) if float in kinds else ()
+    fits = type(plain) in kinds or plain in literals
+    if not fits or (isinstance(plain, float) and not math.isfinite(plain)):
+        raise ValueError(f"expected {_words(allowed)}, got {plain!r:.80}")
+    return plain
+
+
+def _record(plain: dict[str, Any], allowed: tuple[Any, ...]) -> Any:
+    name = plain.get(KIND)
+    given = {key: value for key, value in plain.items() if key != KIND}
+    if name == "Outcome" and Outcome in allowed:
+        return Outcome(str(given.get("value")))
+    kind = KINDS.get(name) if isinstance(name, str) else None
+    if kind is None or kind not in allowed:
+        raise ValueError(f"expected {_words(allowed)}, got {name!r:.80}")
+    hints = _hints(str(name))
+    if unknown := given.keys() - hints.keys():
+        raise ValueError(f"{name}: unknown keys {sorted(unknown)!r:.80}")
+    try:
+        return kind(**{key: _value(value, hints[key]) for key, value in given.items()})
+    except TypeError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _items(plain: list[Any], allowed: tuple[Any, ...]) -> tuple[Any, ...]:
+    for member in allowed:
+        kinds = get_args(member) if get_origin(member) is tuple else ()
+        if kinds and kinds[-1] is ...:
+            return tuple(_value(each, kinds[0]) for each in plain)
+        if kinds and len(kinds) == len(plain):
+            return tuple(_value(each, kind) for each, kind in zip(plain, kinds, strict=True))
+    raise ValueError(f"expected {_words(allowed)}, got a list of {len(plain)}")
+
+
+def _members(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _is_literal(member: Any) -> bool:
+    return get_origin(member) is Literal
+
+
+def _words(allowed: tuple[Any, ...]) -> str:
+    return " or ".join(getattr(member, "__name__", str(member)) for member in allowed)
+
+
+@cache
+def _hints(name: str) -> dict[str, Any]:
+    return get_type_hints(KINDS[name])
+
+
+@cache
+def _defaults(name: str) -> dict[str, Any]:
+    """The values that a record has without being given any."""
+    kind: Any = KINDS[name]
+    if is_dataclass(kind):
+        return {field.name: field.default for field in fields(kind) if field.default is not MISSING}
+    return dict(getattr(kind, "_field_defaults", {}))
