@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_t2i.cli.support.arguments import path
 from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.reporting import write_all
-from pytest_t2i.reporting.audit_sections import pictures_in, sections_of
+from pytest_t2i.reporting.audit_sections import labelled_pictures
 from pytest_t2i.runs.beside import files_beside
 from pytest_t2i.runs.manifest import manifest_beside, rendered_anew
 from pytest_t2i.runs.picture_paths import check_labelled_pictures, exists, locate_pictures
@@ -93,5 +93,5 @@ def located(record: RunRecord, source: Path, stores: list[Path]) -> RunRecord:
     a run.json from elsewhere may.
     """
     record = locate_pictures(record, source, stores)
-    check_labelled_pictures(pictures_in(sections_of(record)), source, stores)
+    check_labelled_pictures(labelled_pictures(record.sections), source, stores)
     return record

@@ -416,7 +416,7 @@ class Audited:
         session.settings, self._record = replace(session.settings, report=folder), None
         self._has_folder = True
         record = self._shown
-        write_all(record, folder, session.audits)
+        write_all(record, folder)
         write_manifest(manifest_of(session, record, folder, Path.cwd()), folder)
         return folder / "index.html"
 
@@ -426,7 +426,7 @@ class Audited:
         from pytest_t2i.reporting.terminal import summary_text
 
         columns = shutil.get_terminal_size(SIZE).columns
-        text = summary_text(self.record, WHOLE, self._results.session.audits)
+        text = summary_text(self.record, WHOLE)
         lines = map(self._in_script_words, text.splitlines())
         return "\n".join(part for line in lines for part in wrapped(line, columns))
 
@@ -434,7 +434,7 @@ class Audited:
         """Return the page in a sandboxed frame, isolated from the notebook."""
         from pytest_t2i.reporting.html import render_html
 
-        page = render_html(self._shown, Path.cwd(), self._results.session.audits)
+        page = render_html(self._shown, Path.cwd())
         if len(page.encode()) > MOST_BYTES:
             text = f"{self!r}\n\nThe page is too large for a notebook: write_report() writes it."
             return f"<pre>{html.escape(text)}</pre>"

@@ -445,7 +445,7 @@ class Run:
             of_project = project_folder(self.config)
             if self.is_made and not self.session.is_interrupted:
                 remember_looks(self.results)
-            report = write_run(self.record, reports, self.session.audits, of_project)
+            report = write_run(self.record, reports, of_project)
             write_manifest(manifest_of(self.session, self.record, report, project), report)
             publish(report, reports)
             if self.settings.save_baseline is not None and not self.session.is_interrupted:
@@ -465,7 +465,6 @@ class Run:
                 self.settings,
                 terminalreporter,
                 width=self._width,
-                audits=self.session.audits,
             )
 
     def pytest_unconfigure(self) -> None:

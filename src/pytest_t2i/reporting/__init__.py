@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from pytest_t2i.audits.audit import Audit
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import write_whole
 from pytest_t2i.runs.beside import files_beside
@@ -20,7 +17,6 @@ RUN, COMPARISON = "run.json", "compare.json"
 def write_all(
     record: RunRecord,
     folder: Path,
-    audits: Sequence[Audit[Any]] | None = None,
     project: Path | None = None,
 ) -> None:
     """Write run.json, index.html and summary.md of a run into a folder, each file atomically."""
@@ -33,8 +29,8 @@ def write_all(
     write_whole(
         folder / RUN, as_kept(record, project or folder.absolute().parent).to_json().encode()
     )
-    write_whole(folder / "index.html", render_html(record, folder, audits, beside).encode())
-    write_whole(folder / "summary.md", render_markdown(record, audits, beside).encode())
+    write_whole(folder / "index.html", render_html(record, folder, beside).encode())
+    write_whole(folder / "summary.md", render_markdown(record, beside).encode())
 
 
 def set_aside(file: Path) -> None:

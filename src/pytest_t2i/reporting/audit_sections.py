@@ -3,25 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
-from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.data import Bounds, Interval, Outcome
 from pytest_t2i.reporting.formatting import percent
-from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.sections import Album, Block, Cell, Form, Overlays, Section
-
-
-def sections_of(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> list[Section]:
-    """List every section of a run's audits, ordered by place; None takes the installed audits."""
-    audits = installed_audits() if audits is None else audits
-    return [
-        section
-        for audit in sorted(audits, key=lambda audit: audit.place)
-        if (part := record.part(audit.name)) is not None
-        for section in audit.sections(part, record)
-    ]
+from pytest_t2i.sections import Album, Block, Cell, Form, Section
 
 
 def at_level(sections: Iterable[Section], *levels: str) -> Iterator[tuple[Section, list[Block]]]:
@@ -32,11 +17,11 @@ def at_level(sections: Iterable[Section], *levels: str) -> Iterator[tuple[Sectio
             yield section, blocks
 
 
-def pictures_in(sections: Iterable[Section]) -> list[str]:
-    """List the paths of all pictures in sections."""
+def labelled_pictures(sections: Iterable[Section]) -> list[str]:
+    """List the paths of all images in sections that people labelled."""
     blocks = (block for section in sections for block in section.blocks)
-    albums = (block for block in blocks if isinstance(block, Album | Overlays))
-    return [p.file for album in albums for p in album.pictures if p.file is not None]
+    pictures = (p for block in blocks if isinstance(block, Album) for p in block.pictures)
+    return [picture.labelled for picture in pictures if picture.labelled is not None]
 
 
 def table_cell_text(cell: Cell, digits: int, form: Form = "") -> str:

@@ -11,7 +11,6 @@ from typing import Any
 from jinja2 import Environment
 
 from pytest_t2i.adapters.support.html import content_policy, environment, own_source
-from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting import (
@@ -24,7 +23,6 @@ from pytest_t2i.reporting import (
     run_facts,
     verdict_section,
 )
-from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.reporting.charts import ChartRow, bias_groups
 from pytest_t2i.reporting.formatting import counted_beside, excess_of, tells_others
 from pytest_t2i.reporting.hint import hint
@@ -42,20 +40,17 @@ from pytest_t2i.verdicts.check import Check
 def render_html(
     record: RunRecord,
     folder: Path,
-    audits: Sequence[Audit[Any]] | None = None,
     beside: Sequence[SectionsFile] = (),
 ) -> str:
     """Return the run as a page; links to full pictures are relative to ``folder``."""
-    contents = contents_of_page(record, folder, audits)
+    contents = contents_of_page(record, folder)
     contents["why"] = hint(record, beside)
     sections = drawn([section for file in beside for section in file.shown()], folder)
     contents["audit_sections"] = [*sections, *contents["audit_sections"]]
     return rendered("report.html.j2", contents, PICTURES)
 
 
-def contents_of_page(
-    record: RunRecord, folder: Path, audits: Sequence[Audit[Any]] | None
-) -> dict[str, Any]:
+def contents_of_page(record: RunRecord, folder: Path) -> dict[str, Any]:
     """Return the variables of the templates of a run's page, without style, script and policy."""
     record = portable(record)
     albums = pictures.albums(record, folder)
@@ -89,7 +84,7 @@ def contents_of_page(
         "rows_by_anchor": {row.chart.anchor: row for row in rows},
         "open_rows": OPEN_ROWS,
         "leanings": charts.leanings(record.prompts),
-        "audit_sections": html_blocks.drawn(sections_of(record, audits), folder),
+        "audit_sections": html_blocks.drawn(record.sections, folder),
         "albums": albums,
         "undetected": run_facts.undetected_table(record),
         "work": run_facts.work_table(record),

@@ -430,13 +430,13 @@ def _number(cell: Cell, digits: int, form: Form) -> tuple[str, str]:
 
 @draw.register
 def _(block: Album, folder: Path) -> Drawn:
-    small = thumbnails(picture.file for picture in block.pictures if picture.file)
+    small = thumbnails(picture.path for picture in block.pictures if picture.path)
     rows = [_picture(picture, small, folder) for picture in block.pictures]
     return Drawn("album", {"album": block, "pictures": rows})
 
 
 def _picture(picture: Picture, small: Mapping[str, str], folder: Path) -> pictures.Picture:
-    file = picture.file or ""
+    file = picture.path or ""
     return pictures.Picture(
         seed=None,
         kind=picture.kind or "other",

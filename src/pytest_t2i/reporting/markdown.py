@@ -8,9 +8,8 @@ from functools import singledispatch
 from typing import Any
 
 from pytest_t2i.adapters.support.escaping import code, escape, with_code
-from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome, Undetected
-from pytest_t2i.reporting.audit_sections import at_level, sections_of, table_cell_text
+from pytest_t2i.reporting.audit_sections import at_level, table_cell_text
 from pytest_t2i.reporting.baseline import baseline_sections, whose
 from pytest_t2i.reporting.formatting import (
     allowed_words,
@@ -175,7 +174,6 @@ MARKS = {
 
 def render_markdown(
     record: RunRecord,
-    audits: Sequence[Audit[Any]] | None = None,
     beside: Sequence[SectionsFile] = (),
 ) -> str:
     """Return the run as one page of Markdown; texts of prompts are escaped."""
@@ -196,7 +194,7 @@ def render_markdown(
         *_judged(record),
         *(line for file in beside for line in section_lines(file.shown())),
         *section_lines(baseline_sections(record)),
-        *section_lines(sections_of(record, audits)),
+        *section_lines(record.sections),
         *_failures(record),
         *_undetected(record),
         *(f"Next: {with_code(step)}." for step in record.next_steps),

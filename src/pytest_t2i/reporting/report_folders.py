@@ -12,14 +12,11 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
 
 from filelock import Timeout
 
-from pytest_t2i.audits.audit import Audit
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import FileLock, checksum, explain, file_name, write_whole
 from pytest_t2i.reporting import COMPARISON, RUN, set_aside, write_all
@@ -46,7 +43,6 @@ UP = re.compile(r'href="\.\./')
 def write_run(
     record: RunRecord,
     reports: Path,
-    audits: Sequence[Audit[Any]] | None = None,
     project: Path | None = None,
 ) -> Path:
     """Write run.json, index.html and summary.md into a new folder of ``reports``, and return it."""
@@ -54,7 +50,7 @@ def write_run(
     moment = re.sub(r"[^0-9T]", "", record.created[:19])
     folder = reports / f"{moment}-{file_name(without_machine(record.model))}-{digest}"
     remove_link(folder)
-    write_all(record, folder, audits, project)
+    write_all(record, folder, project)
     return folder
 
 

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.adapters.support.escaping import line
-from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Outcome
 from pytest_t2i.files import from_here
 from pytest_t2i.generation.heartbeat import clock_time
-from pytest_t2i.reporting.audit_sections import at_level, sections_of, table_cell_text
+from pytest_t2i.reporting.audit_sections import at_level, table_cell_text
 from pytest_t2i.reporting.baseline import counts_words, moved_prompts, whose
 from pytest_t2i.reporting.formatting import (
     chance_words,
@@ -168,11 +167,10 @@ def summarise(
     writer: Any,
     *,
     width: int | None = None,
-    audits: Sequence[Audit[Any]] | None = None,
 ) -> None:
     """Print the summary of a run: the verdict, the worst checks, the next steps and counts."""
     writer.section(line(record.title), sep="=")
-    for text, markup in _lines(record, width, sections_of(record, audits)):
+    for text, markup in _lines(record, width, record.sections):
         for part in wrapped(line(text), width):
             writer.write_line(part, **markup)
     # Paths are not broken, so that a terminal can open them on a click.
@@ -200,9 +198,9 @@ def _compared_with(baseline: Path, record: RunRecord) -> str:
     return command if count else f"{command} --t2i-baseline {shlex.quote(str(baseline))}"
 
 
-def summary_text(record: RunRecord, width: int, audits: Sequence[Audit[Any]] | None = None) -> str:
+def summary_text(record: RunRecord, width: int) -> str:
     """Return the summary as one text without colours."""
-    lines = (text for text, _ in _lines(record, width, sections_of(record, audits)))
+    lines = (text for text, _ in _lines(record, width, record.sections))
     texts = [record.title, *lines]
     return "\n".join(part for text in texts for part in wrapped(line(text), width))
 

@@ -12,7 +12,7 @@ from pytest_t2i.data import EMPTY, Moment, Name
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import convert, read_json, write_whole
 from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.sections import Section
+from pytest_t2i.sections import Album, Overlays, Section
 from pytest_t2i.sections.plain import plain_section, section_of
 
 SCHEMA = "pytest-t2i/sections/1"
@@ -47,8 +47,11 @@ class SectionsFile:
         return path
 
     def shown(self) -> tuple[Section, ...]:
-        """The sections; raises ValueError where the data are none."""
-        return tuple(section_of(plain) for plain in self.sections)
+        """The sections; raises ValueError where the data are none, or show pictures."""
+        sections = tuple(section_of(plain) for plain in self.sections)
+        if any(isinstance(block, Album | Overlays) for each in sections for block in each.blocks):
+            raise ValueError("expected blocks without pictures, as run.json has those of the run")
+        return sections
 
 
 def sections_file(
@@ -56,7 +59,9 @@ def sections_file(
 ) -> SectionsFile:
     """Return what a command says of a run."""
     plain = tuple(plain_section(section) for section in sections)
-    return SectionsFile(name, record.model, record.created, plain, facts)
+    file = SectionsFile(name, record.model, record.created, plain, facts)
+    file.shown()
+    return file
 
 
 def files_beside(record: RunRecord, folder: Path) -> list[SectionsFile]:

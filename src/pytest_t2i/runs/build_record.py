@@ -13,7 +13,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.context import AskedTest
+from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.samples import Sample
 from pytest_t2i.audits.shared_blocks import counts_of, widest_of
 from pytest_t2i.audits.summary import PromptScore
@@ -130,7 +132,18 @@ def record_of(results: Results, command: str = "", project: Path | None = None) 
         not_compared=_not_compared(session),
         is_interrupted=session.is_interrupted,
     )
+    record = with_blocks(record, session.audits)
     return replace(record, next_steps=next_steps(results, record))
+
+
+def with_blocks(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> RunRecord:
+    """Return the record with the sections that audits show of it; None takes the installed ones."""
+    shown = dict(record.audits)
+    for audit in installed_audits() if audits is None else audits:
+        if (part := record.part(audit.name)) is not None:
+            blocks = tuple(audit.sections(part, record))
+            shown[audit.name] = replace(shown[audit.name], blocks=blocks, place=audit.place)
+    return replace(record, audits=shown)
 
 
 def _not_compared(session: Session) -> int:

@@ -16,6 +16,7 @@ from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.runs.picture_fields import with_texts
 from pytest_t2i.runs.picture_paths import exists
 from pytest_t2i.runs.record import SCHEMA, AuditRecord, RunRecord
+from pytest_t2i.sections.plain import section_of
 
 T = TypeVar("T")
 
@@ -43,7 +44,7 @@ def read_run(path: str | Path) -> RunRecord:
     record = replace(
         record,
         audits={
-            name: _read(path, audits_by_name[name], part) if name in audits_by_name else part
+            name: _read(path, name, part, audits_by_name.get(name))
             for name, part in record.audits.items()
         },
     )
@@ -111,14 +112,18 @@ def _with_pictures_found(record: RunRecord, path: Path) -> RunRecord:
     return with_texts(record, {PicturePath: found, LabelledPath: found})
 
 
-def _read(path: Path, audit: Audit[Any], part: AuditRecord) -> AuditRecord:
-    if audit.record_type is None:
+def _read(path: Path, name: str, part: AuditRecord, audit: Audit[Any] | None) -> AuditRecord:
+    where = f"audits.{name}"
+    try:
+        part = replace(part, blocks=tuple(map(section_of, part.blocks)))
+    except (ValueError, TypeError) as error:
+        raise FileFormatError(path, f"{error}.", where=f"{where}.blocks") from None
+    if audit is None or audit.record_type is None:
         return part
-    where = f"audits.{audit.name}"
     if part.version != audit.version:
         message = f"expected version {audit.version} of the record, got {part.version}."
         raise FileFormatError(path, message, where=where, remedy="Record the run again")
-    return AuditRecord(audit.version, convert(path, part.record, audit.record_type, where=where))
+    return replace(part, record=convert(path, part.record, audit.record_type, where=where))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.store.pixels import Repeats
 from pytest_t2i.runs.picture_fields import with_pictures
 from pytest_t2i.runs.statement import Statement
+from pytest_t2i.sections import Section
+from pytest_t2i.sections.plain import plain_section
 from pytest_t2i.verdicts.check import Check, judged
 
 SCHEMA = "pytest-t2i/run/1"
@@ -173,6 +175,10 @@ class AuditRecord:
     """Version of the record's format."""
     record: Any
     """The audit's frozen dataclass; plain values if the audit is not installed."""
+    blocks: Any = ()
+    """The sections that reports show of it, whether the audit is installed or not."""
+    place: int = 50
+    """Position of these sections in a report; the smallest number comes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +239,12 @@ class RunRecord:
         """Return the record of an audit; None if there is none or the audit is not installed."""
         section = self.audits.get(audit)
         return section.record if section is not None and is_dataclass(section.record) else None
+
+    @property
+    def sections(self) -> list[Section]:
+        """The sections of all audits, in the order of a report."""
+        audits = sorted(self.audits.items(), key=lambda named: (named[1].place, named[0]))
+        return [section for _, audit in audits for section in audit.blocks]
 
     @property
     def title(self) -> str:
@@ -326,6 +338,8 @@ class RunRecord:
     def to_json(self) -> str:
         """Return the text of run.json."""
         plain = msgspec.to_builtins(self) | {"outcome": self.outcome.value}
+        for name, audit in self.audits.items():
+            plain["audits"][name]["blocks"] = [plain_section(section) for section in audit.blocks]
         del plain["not_compared"]  # said where a run ends; readers of the file know no such field
         # Unlike msgspec, json refuses NaN; without an indent json is ten times as fast.
         text = json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
-from pytest_t2i.data import Bounds, Interval, Mask, Outcome
+from pytest_t2i.data import Bounds, Interval, LabelledPath, Mask, Outcome, PicturePath
 
 Level = Literal["summary", "body", "page", "detail"]
 """The place of a block. The terminal shows "summary"; Markdown shows "summary" and "body"; the
@@ -82,9 +82,8 @@ def _check_lengths(title: str, steps: int, curves: Sequence[Values]) -> None:
 class Overlay:
     """A picture with a region outlined, darkened where the model's attention was low."""
 
-    file: str | None
-    """Path of the image; None without an image. Records declare it as a ``PicturePath``, by which
-    the pictures of a run are found."""
+    file: PicturePath | None
+    """Path of the image; None without an image."""
     region: Mask
     """Outlined region."""
     attention: Mask
@@ -411,8 +410,8 @@ class BarChart:
 class Picture:
     """A picture with words below it."""
 
-    file: str | None
-    """Path of the image; None without an image."""
+    file: PicturePath | None
+    """Path of the image; None without an image, and for one that people labelled."""
     word: str
     """Label that counts, in one or two words."""
     others: tuple[str, ...] = ()
@@ -421,6 +420,13 @@ class Picture:
     """Text shown on hovering."""
     kind: str = ""
     """Colour of the frame: "male", "female", "undetected" or "" for a plain one."""
+    labelled: LabelledPath | None = None
+    """Path of an image that people labelled; None for one that a model made."""
+
+    @property
+    def path(self) -> str | None:
+        """The path of the image, whoever made it."""
+        return self.labelled or self.file
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
-"""Sections as plain data, as a file beside run.json holds them.
+"""Sections as plain data, as run.json and the files beside it hold them.
 
-A record is a table with its class under ``is``. Pictures are left out: what a file beside a run
-names is a stranger's.
+A record is a table with its class under ``is``.
 
 >>> from pytest_t2i.sections import Note, Section
 >>> plain_section(Section("Why", (Note("The unet."),)))["blocks"]
@@ -16,14 +15,18 @@ from functools import cache
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pytest_t2i.data import Bounds, Interval, Outcome
+from pytest_t2i.data import Bounds, Interval, Mask, Outcome
 from pytest_t2i.sections.blocks import (
+    Album,
     Axis,
     Bar,
     BarChart,
     CurveChart,
     Note,
+    Overlay,
+    Overlays,
     Paragraph,
+    Picture,
     Plane,
     Point,
     Section,
@@ -35,15 +38,15 @@ KIND = "is"
 KINDS = {
     kind.__name__: kind
     for kind in (
-        Axis, Bar, BarChart, Bounds, CurveChart, Interval, Note, Paragraph, Plane, Point, Section,
-        Table, Tint,
+        Album, Axis, Bar, BarChart, Bounds, CurveChart, Interval, Mask, Note, Overlay, Overlays,
+        Paragraph, Picture, Plane, Point, Section, Table, Tint,
     )
 }  # fmt: skip
 """Name -> record that a file may hold."""
 
 
 def plain_section(section: Section) -> dict[str, Any]:
-    """Return a section as plain data; raise ValueError for a block that shows pictures."""
+    """Return a section as plain data."""
     plain: dict[str, Any] = _plain(section)
     return plain
 
@@ -65,13 +68,13 @@ def _plain(value: Any) -> Any:
     if name in KINDS:
         unsaid = _defaults(name)
         fields_ = {key: getattr(value, key) for key in _hints(name)}
-        said = {key: each for key, each in fields_.items() if each != unsaid.get(key)}
+        said = {key: each for key, each in fields_.items() if each != unsaid.get(key, MISSING)}
         return {KIND: name} | {key: _plain(each) for key, each in said.items()}
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
     if value is None or isinstance(value, str | int | float):
         return value
-    raise ValueError(f"expected blocks without pictures, got {type(value).__name__}")
+    raise ValueError(f"expected blocks of pytest_t2i.sections, got {type(value).__name__}")
 
 
 def _value(plain: Any, hint: Any) -> Any:

@@ -14,6 +14,7 @@ from pytest_t2i.cli.main import main
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import stereotype_score
 from pytest_t2i.prompts.internet_users import FORM, Footprints, of_no_concept, read_footprints
+from pytest_t2i.runs.build_record import with_blocks
 from pytest_t2i.runs.record import AuditRecord, Counts, PromptRecord, RunRecord
 from pytest_t2i.statistics import share_interval
 from pytest_t2i.statistics.shares import stereotype_interval
@@ -49,7 +50,8 @@ def published(name, column):
 
 def run_of(name, rows, **more):
     audits = {"stereotypes": AuditRecord(1, StereotypesPart(tuple(rows)))}
-    return RunRecord("2026-01-01T00:00:00+00:00", 1.0, name, {}, {}, WORK, audits=audits, **more)
+    run = RunRecord("2026-01-01T00:00:00+00:00", 1.0, name, {}, {}, WORK, audits=audits, **more)
+    return with_blocks(run)
 
 
 def rows_of(run):
@@ -111,10 +113,10 @@ def crossing(*alone):
     prompts = (prompt(crossed, "Indian, doctor", 98), prompt(crossed, "Iranian, doctor", 100))
     cells = tuple(CellRecord(one.id, one.concept.split(", ")[0], "doctor", None) for one in prompts)
     table = CellsRecord("nationality", "profession", cells)
-    return RunRecord(
+    return with_blocks(RunRecord(
         "2026-01-01T00:00:00+00:00", 1.0, "SDv3", {}, {}, WORK, prompts=(*alone, *prompts),
         audits={"parity": AuditRecord(1, ParityPart(cells=(table,)))},
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 DOCTOR = prompt("profession", "doctor", 78)
@@ -297,6 +299,6 @@ def test_too_few_nationalities_and_nothing_at_all(tmp_path, capsys):
     (tmp_path / "u.toml").write_text(f"source = 'x'\n[users]\n{users}")
     assert main(["compare", "stereotypes", *runs, "--users", str(tmp_path / "u.toml")]) == 0
     assert "all 3 nationalities have 5 internet users: no order" in capsys.readouterr().out
-    empty = RunRecord("2026-01-01T00:00:00+00:00", 1.0, "none", {}, {}, WORK)
+    empty = with_blocks(RunRecord("2026-01-01T00:00:00+00:00", 1.0, "none", {}, {}, WORK))
     assert main(["compare", "stereotypes", *write(tmp_path, empty)]) == 2
     assert "none of these runs looked for stereotypes" in capsys.readouterr().err

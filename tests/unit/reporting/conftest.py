@@ -14,6 +14,7 @@ from pytest_t2i.audits.neutrality import GapRecord, NeutralityPart
 from pytest_t2i.audits.parity.record import ModelScoreRecord, ParityPart
 from pytest_t2i.audits.stereotypes.report import StereotypeRecord, StereotypesPart
 from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
+from pytest_t2i.runs.build_record import with_blocks
 from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.verdicts.check import Check
 
@@ -115,7 +116,7 @@ CHECKS = (
 def record(tmp_path: Path) -> RunRecord:
     """A failing run over three prompts, by two detectors."""
     store = tmp_path / ".t2i"
-    return RunRecord(
+    return with_blocks(RunRecord(
         created="2026-11-20T17:07:52+00:00",
         seconds=208.8,
         model="biased",
@@ -147,7 +148,7 @@ def record(tmp_path: Path) -> RunRecord:
         next_steps=("about 32 images per prompt have an even chance to decide",),
         selected=7,
         judged=7,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 @pytest.fixture

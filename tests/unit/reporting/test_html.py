@@ -14,6 +14,7 @@ from PIL import Image
 from pytest_t2i.data import Detection, Outcome
 from pytest_t2i.reporting import formatting, pictures
 from pytest_t2i.reporting.html import render_html
+from pytest_t2i.runs.build_record import with_blocks
 from pytest_t2i.runs.record import RunRecord
 
 VOID = {"meta", "img", "br", "rect", "line", "circle"}
@@ -219,7 +220,7 @@ def test_what_to_do_next_is_told(record, tmp_path):
 
 def test_a_regression_is_told_from_a_limit(record, tmp_path):
     checks = tuple(replace(check, against="baseline") for check in record.checks)
-    text = render_html(replace(record, checks=checks), tmp_path)
+    text = render_html(with_blocks(replace(record, checks=checks)), tmp_path)
     assert "more than the baseline" in text
     # Limit lines belong to limits: a margin is no place on the score's own scale.
     assert 'class="limit"' not in text

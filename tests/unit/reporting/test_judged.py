@@ -17,6 +17,7 @@ from pytest_t2i.reporting.failure_text import assertion_lines
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summarise
+from pytest_t2i.runs.build_record import with_blocks
 from pytest_t2i.runs.read_run import read_run
 from pytest_t2i.runs.record import AuditRecord, BaselineRecord, RunRecord
 from pytest_t2i.settings import Settings
@@ -59,10 +60,10 @@ NINE = ModelScoreRecord(
 
 
 def run(*judged, **more):
-    return RunRecord(
+    return with_blocks(RunRecord(
         "2026-11-21T10:00:00+00:00", 1.0, "mine", {"inconclusive": ["pass", "status"]}, {}, WORK,
         checks=judged, audits={"parity": AuditRecord(1, ParityPart((NINE,)))}, **more,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def page(record, tmp_path):

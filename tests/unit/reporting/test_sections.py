@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_t2i.data import JPEG, Interval
-from pytest_t2i.reporting.audit_sections import best_rows, pictures_in
+from pytest_t2i.reporting.audit_sections import best_rows, labelled_pictures
 from pytest_t2i.reporting.html_blocks import drawn
 from pytest_t2i.reporting.markdown import section_lines
 from pytest_t2i.reporting.terminal import summary_lines
@@ -41,11 +41,11 @@ def test_the_best_of_one_row_is_no_news():
     assert best_rows([None, None], "high") == set()
 
 
-def test_pictures_of_a_section_are_those_of_its_albums(tmp_path):
+def test_labelled_images_of_a_section_are_those_of_its_albums(tmp_path):
     here = str(tmp_path / "a.png")
-    album = Album("a", (Picture(here, "male"), Picture(None, "none")))
+    album = Album("a", (Picture(None, "male", labelled=here), Picture(None, "none")))
     section = Section("S", (TABLE, album))
-    assert pictures_in([section]) == [here]
+    assert labelled_pictures([section]) == [here]
     pictures = drawn([section], tmp_path)[0].blocks[1].content["pictures"]
     assert [p.absent for p in pictures] == ["file gone or unreadable", "no picture"]
 

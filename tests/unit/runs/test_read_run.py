@@ -9,12 +9,15 @@ import pytest
 from filled import filled
 
 from pytest_t2i.audits.discovery import installed_audits
+from pytest_t2i.audits.neutrality import GapRecord, NeutralityPart
 from pytest_t2i.audits.shared_blocks import Counts
 from pytest_t2i.cli.main import main
-from pytest_t2i.data import Detection, Outcome
+from pytest_t2i.data import Detection, Interval, Outcome
 from pytest_t2i.errors import FileFormatError
+from pytest_t2i.runs import read_run as read_run_module
+from pytest_t2i.runs.build_record import with_blocks
 from pytest_t2i.runs.read_run import read_run
-from pytest_t2i.runs.record import SCHEMA, ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record import SCHEMA, AuditRecord, ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.verdicts.check import Check
 
 
@@ -139,3 +142,28 @@ def test_a_verdict_without_evidence_is_refused(tmp_path):
     )
     with pytest.raises(FileFormatError, match="the outcome that no evidence has"):
         read_run(changed(tmp_path, bare))
+
+
+def test_a_record_of_an_audit_that_is_gone_is_shown(tmp_path, monkeypatch):
+    gap = GapRecord("image", "model", Interval(0.02, 0.01, 0.03, 0.9, "student", 3), 0.9, 0.92, 3)
+    audits = {"neutrality": AuditRecord(1, NeutralityPart((gap,)))}
+    run = RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, audits=audits)
+    file = tmp_path / "run.json"
+    file.write_text(with_blocks(run).to_json())
+    monkeypatch.setattr(read_run_module, "installed_audits", tuple)
+    assert main(["report", str(file), str(tmp_path / "page")]) == 0
+    assert "Similarity gaps" in (tmp_path / "page/index.html").read_text()
+    assert "0.020" in (tmp_path / "page/summary.md").read_text()
+
+
+def test_blocks_of_a_stranger_are_checked(tmp_path):
+    audits = {"mine": AuditRecord(1, {})}
+    run = RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, audits=audits)
+    plain = json.loads(run.to_json())
+    plain["audits"]["mine"]["blocks"] = [
+        {"is": "Section", "title": "a", "blocks": [{"is": "Film"}]}
+    ]
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(plain))
+    with pytest.raises(FileFormatError, match=r"audits\.mine\.blocks: expected .*, got 'Film'"):
+        read_run(file)

@@ -9,10 +9,10 @@ import pytest
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import Interval, Mask, Outcome
-from pytest_t2i.reporting.audit_sections import sections_of
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown, section_lines
 from pytest_t2i.reporting.terminal import summary_lines, terminal_lines
+from pytest_t2i.runs.build_record import with_blocks
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 from pytest_t2i.sections import (
     Album,
@@ -78,12 +78,16 @@ def record():
     return RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, audits=parts)
 
 
+def shown_by(audit):
+    return with_blocks(record(), [audit])
+
+
 def test_every_class_of_block_is_tried_here():
     assert set(BLOCKS) == set(get_args(Block))
 
 
 def test_the_page_shows_every_block(tmp_path):
-    page = render_html(record(), tmp_path, [Shows()])
+    page = render_html(shown_by(Shows()), tmp_path)
     for words in (
         'id="what-was-seen"', "hats are rare", "SPI rises", "how to read this", "[0.125, 0.500]",
         "WALS 0.250", "no interval", "mistakes", "and 3 more", "<b>0.250",
@@ -95,7 +99,7 @@ def test_the_page_shows_every_block(tmp_path):
 
 
 def test_markdown_shows_results_and_no_explanations():
-    text = render_markdown(record(), [Shows()])
+    text = render_markdown(shown_by(Shows()))
     assert "hats are rare." in text
     assert "| caps | - |" in text
     assert "| hat | 0.250 [0.125, 0.500] |" in text
@@ -103,7 +107,7 @@ def test_markdown_shows_results_and_no_explanations():
 
 
 def test_the_terminal_shows_the_summary_alone():
-    lines = [line for line, _ in summary_lines(sections_of(record(), [Shows()]))]
+    lines = [line for line, _ in summary_lines(shown_by(Shows()).sections)]
     assert lines == ["hats are rare"]
 
 
@@ -111,7 +115,7 @@ def test_a_record_of_an_audit_that_is_not_installed_is_kept_and_not_shown():
     run = record()
     assert run.part("gone") is None
     assert run.audits["gone"].record == {"plain": 1}
-    assert sections_of(run, []) == []
+    assert run.sections == []
 
 
 def test_a_table_whose_rows_do_not_fit_is_refused():
@@ -169,7 +173,7 @@ def test_bars_begin_where_their_chart_says(tmp_path):
             hat = Bar("hat", KNOWN, kind="female")
             return [Section("Halves", (BarChart("share", (hat,), 0.0, 1.0, middle=0.5),))]
 
-    page = render_html(record(), tmp_path, [Halves()])
+    page = render_html(shown_by(Halves()), tmp_path)
     assert 'class="bar" x="25.0%" y="4" width="25.0%"' in page
     assert '<line class="zero" x1="50.0%"' in page
     assert 'class="track female"' in page
@@ -195,14 +199,14 @@ def test_a_score_beside_a_bar_is_shown_by_every_renderer(tmp_path):
         def sections(self, record, run):
             return [Section("s", (chart,))]
 
-    page = render_html(record(), tmp_path, [Scored()])
+    page = render_html(shown_by(Scored()), tmp_path)
     assert 'aria-label="25% of images; excess 0.150 [0.000, 0.400]"' in page
     assert '<span class="value">no clear image</span>' in page
     assert "<span>share</span>" in page
-    markdown = render_markdown(record(), [Scored()])
+    markdown = render_markdown(shown_by(Scored()))
     assert "| Iranian | share | real world | excess |" in markdown
     assert "| hat | 0.250 [0.125, 0.500] | 0.100 | 0.150 [0.000, 0.400] |" in markdown
-    first, _ = summary_lines(sections_of(record(), [Scored()]))
+    first, _ = summary_lines(shown_by(Scored()).sections)
     assert first[0].endswith(
         "hat 0.250 [0.125, 0.500], real world 0.100, excess 0.150 [0.000, 0.400]"
     )

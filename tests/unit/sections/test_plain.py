@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.data import Interval, Mask, Outcome, Request
 from pytest_t2i.sections import (
     Album,
     Axis,
@@ -14,6 +14,8 @@ from pytest_t2i.sections import (
     BarChart,
     CurveChart,
     Note,
+    Overlay,
+    Overlays,
     Paragraph,
     Picture,
     Plane,
@@ -25,6 +27,7 @@ from pytest_t2i.sections import (
 from pytest_t2i.sections.plain import plain_section, section_of
 
 SHARE = Interval(0.5, 0.25, 0.75, 0.9, "student", 8)
+WHOLE = Mask(1, 2, (0, 2))
 SECTION = Section(
     "Why",
     (
@@ -33,6 +36,8 @@ SECTION = Section(
         Table("Shares", ("part", "share", "of"), (("unet", SHARE, 3), ("vae", None, Tint("a")))),
         BarChart("Growth", (Bar("unet", SHARE, limits=(0.2,)),), 0.0, 1.0, columns=()),
         CurveChart("Steps", (0.1, 0.2), -1, 1, band=((0.0, 0.1), (0.2, 0.3)), marked=(1.0, 2.0)),
+        Album("Seen", (Picture("a.png", "male"), Picture(None, "male", labelled="b.png"))),
+        Overlays((Overlay("a.png", WHOLE, WHOLE, ("tie",), "a tie"),)),
         Plane("Both", Axis("x", 0, 1), Axis("y", 0, 1), (Point("a", SHARE, SHARE, sign="A"),)),
     ),
 )
@@ -43,9 +48,9 @@ def test_a_section_comes_back_as_it_was():
     assert section_of(plain) == SECTION
 
 
-def test_pictures_are_refused():
-    with pytest.raises(ValueError, match="without pictures, got Album"):
-        plain_section(Section("Seen", (Album("a", (Picture("a.png", "male"),)),)))
+def test_what_is_no_block_is_refused():
+    with pytest.raises(ValueError, match="got Request"):
+        plain_section(Section("Seen", (Request("a nurse", 1),)))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +60,7 @@ def test_pictures_are_refused():
         ("Why", "expected Section, got 'Why'"),
         ({"is": "Section", "title": "a"}, "missing 1 required"),
         ({"is": "Section", "title": 1, "blocks": []}, "expected str, got 1"),
-        ({"is": "Section", "title": "a", "blocks": [{"is": "Album", "title": "a"}]}, "got 'Album'"),
+        ({"is": "Section", "title": "a", "blocks": [{"is": "Film", "title": "a"}]}, "got 'Film'"),
         ({"is": "Section", "title": "a", "blocks": [{"is": "Section", "title": "b"}]}, "'Section'"),
         ({"is": "Section", "title": "a", "blocks": [], "file": "/etc/passwd"}, "unknown keys"),
         ({"is": ["Section"], "title": "a"}, "expected Section"),

@@ -267,11 +267,12 @@ def _picture(mistake: MistakeRecord) -> Picture:
     truth = reason_words(mistake.label)
     reason = f" ({mistake.reason})" if mistake.reason else ""
     return Picture(
-        mistake.file,
+        None,
         truth,
         (f"said {said(mistake.detection)}",),
         f"{Path(mistake.file).name}\npeople: {truth}{reason}\n{mistake.prompt}",
         mistake.label if mistake.label in ("male", "female") else "undetected",
+        mistake.file,
     )
 
 

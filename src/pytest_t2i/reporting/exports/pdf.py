@@ -211,7 +211,7 @@ def _document(record: RunRecord, body: str, style: Markup, pages: Mapping[str, i
 
 def _body(record: RunRecord, folder: Path) -> str:
     """Return card and report as HTML, everything unfolded, without links to files."""
-    context = contents_of_page(record, folder, None)
+    context = contents_of_page(record, folder)
     context["albums"] = [_shortened(album) for album in context["albums"]]
     context["is_on_paper"] = True
     context["card"] = card_contents(record)

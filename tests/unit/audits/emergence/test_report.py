@@ -17,6 +17,7 @@ from pytest_t2i.data import JPEG, Interval, Outcome
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summary_lines
+from pytest_t2i.runs.build_record import with_blocks
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 from pytest_t2i.sections import CurveChart, Table
 from pytest_t2i.verdicts.check import Check
@@ -45,7 +46,8 @@ PART = EmergencePart((SPI, PLAIN, BLIND), (FORESEEN,))
 
 def run(part):
     audits = {"emergence": AuditRecord(1, part)}
-    return RunRecord("2026-11-22T10:00:00+00:00", 9.0, "mine", {}, {}, {}, audits=audits)
+    run = RunRecord("2026-11-22T10:00:00+00:00", 9.0, "mine", {}, {}, {}, audits=audits)
+    return with_blocks(run)
 
 
 def charts(part):

@@ -11,6 +11,7 @@ from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summary_lines
+from pytest_t2i.runs.build_record import with_blocks
 from pytest_t2i.runs.frames import to_frame
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 from pytest_t2i.sections import BarChart, Table
@@ -29,10 +30,10 @@ LINE = "similarity gap (> 0 leans masculine): image +0.020, diff_pix +0.100"
 
 
 def run(part=PART, checks=(LIMIT,)):
-    return RunRecord(
+    return with_blocks(RunRecord(
         "2026-11-22T10:00:00+00:00", 9.0, "mine", {}, {}, {}, checks=checks,
         audits={"neutrality": AuditRecord(1, part)},
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def blocks(part=PART, checks=(LIMIT,)):

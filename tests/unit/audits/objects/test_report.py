@@ -15,6 +15,7 @@ from pytest_t2i.data import Interval
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summary_lines
+from pytest_t2i.runs.build_record import with_blocks
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 from pytest_t2i.sections import BarChart, Table
 
@@ -47,7 +48,7 @@ def charts(record=RECORD):
 
 def run(record=RECORD):
     audits = {"objects": AuditRecord(1, record)}
-    return RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, audits=audits)
+    return with_blocks(RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, audits=audits))
 
 
 def test_bars_go_from_the_middle_to_the_gender_that_an_object_comes_with():

@@ -21,6 +21,7 @@ from pytest_t2i.data import Bounds, Interval, Outcome
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summary_lines
+from pytest_t2i.runs.build_record import with_blocks
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 from pytest_t2i.sections import BarChart, Paragraph
 from pytest_t2i.verdicts.check import Check
@@ -52,8 +53,8 @@ PART = ParityPart(
 
 def run_of(part, *checks, **provenance):
     audits = {"parity": AuditRecord(1, part)}
-    return RunRecord(
-        "2026-11-21T10:00:00+00:00", 1.0, "m", {}, provenance, {}, checks, audits=audits
+    return with_blocks(
+        RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, provenance, {}, checks, audits=audits)
     )
 
 

@@ -15,6 +15,7 @@ from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summary_lines
+from pytest_t2i.runs.build_record import with_blocks
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 from pytest_t2i.sections import BarChart, Note, Plane
 from pytest_t2i.verdicts.check import Check
@@ -54,7 +55,8 @@ def variety(**wals):
 def run_of(part, *checks, other=None):
     parts = {"stereotypes": part} | ({} if other is None else {"variety": other})
     audits = {name: AuditRecord(1, kept) for name, kept in parts.items()}
-    return RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, checks, audits=audits)
+    run = RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, checks, audits=audits)
+    return with_blocks(run)
 
 
 def sections(*stereotypes, checks=(), other=None):

@@ -32,6 +32,7 @@ from pytest_t2i.reporting.exports.cards import (
 from pytest_t2i.reporting.exports.pdf import _body
 from pytest_t2i.reporting.html import render_html as render_page
 from pytest_t2i.reporting.markdown import render_markdown
+from pytest_t2i.runs.build_record import with_blocks
 from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, PromptRecord
 from pytest_t2i.verdicts.check import Check
 
@@ -101,7 +102,7 @@ def run():
     )
     counts = {"clip": Counts({"male": 1}, {Undetected.REFUSED: 1})}
     prompt = PromptRecord("job-a", "a <b>", "job", "a", "neutral", counts, SCORE, images)
-    return RunRecord(
+    return with_blocks(RunRecord(
         "2026-11-22T10:00:00+00:00", 9.0, "my <model>",
         {"images": 2, "seed": 0, "confidence": 0.95},
         {"model": {"fingerprint": "f"}, "command": "pytest"},
@@ -115,7 +116,7 @@ def run():
         prompts=(prompt,),
         failed_otherwise=("suites/test_b.py::test_x",),
         failed_because={"suites/test_b.py::test_x": "my bug"},
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -132,7 +133,7 @@ def test_tables(run, table, rows):
         .any()
         .any()
     )
-    empty = RunRecord("", 0.0, "", {}, {}, {}).to_frame(table)
+    empty = with_blocks(RunRecord("", 0.0, "", {}, {}, {})).to_frame(table)
     assert empty.columns.tolist() == frame.columns.tolist()
 
 
@@ -172,7 +173,7 @@ def test_a_new_card_and_a_broken_one(run, tmp_path):
     with pytest.raises(FileFormatError, match="its metadata cannot be read"):
         model_card(run, "---\n- a list\n---\ntext", tmp_path / "x")
     with pytest.raises(ConfigurationError, match="needs a measured score"):
-        write_model_card(RunRecord("", 0.0, "", {}, {}, {}), tmp_path / "x")
+        write_model_card(with_blocks(RunRecord("", 0.0, "", {}, {}, {})), tmp_path / "x")
 
 
 def test_a_card_asks_for_no_more_than_the_hubs_library(run, tmp_path, monkeypatch):
