@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.context import AuditContext as AuditContext
     from pytest_t2i.audits.contrast_audit import Contrast as Contrast
     from pytest_t2i.audits.contrast_audit import ContrastAudit as ContrastAudit
-    from pytest_t2i.audits.crowd import Crowd as Crowd
-    from pytest_t2i.audits.crowd import Crowds as Crowds
+    from pytest_t2i.audits.contrast_audit import Unit as Unit
+    from pytest_t2i.audits.contrast_audit import Units as Units
     from pytest_t2i.audits.dependencies.measure import Dependencies as Dependencies
     from pytest_t2i.audits.detector_validation.measure import Trial as Trial
     from pytest_t2i.audits.detector_validation.trials import Trials as Trials
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from pytest_t2i.data import FINAL_LATENT as FINAL_LATENT
     from pytest_t2i.data import PLAIN as PLAIN
     from pytest_t2i.data import Attribute as Attribute
+    from pytest_t2i.data import Bounds as Bounds
     from pytest_t2i.data import Box as Box
     from pytest_t2i.data import Detection as Detection
     from pytest_t2i.data import Evidence as Evidence
@@ -196,10 +197,10 @@ _HOMES = {
     "statistics": (),
     "prompts.strategies": (),
     "data": (
-        "FINAL_LATENT", "PLAIN", "Attribute", "Box", "Detection", "Evidence", "FoundObject",
-        "Generated", "GenerationSettings", "Interval", "Mask", "MetricInfo", "NextToken", "Outcome",
-        "PicturePath", "Prompt", "Request", "Trace", "Triplet", "Undetected", "Variant",
-        "Variation", "digest",
+        "FINAL_LATENT", "PLAIN", "Attribute", "Bounds", "Box", "Detection", "Evidence",
+        "FoundObject", "Generated", "GenerationSettings", "Interval", "Mask", "MetricInfo",
+        "NextToken", "Outcome", "PicturePath", "Prompt", "Request", "Trace", "Triplet",
+        "Undetected", "Variant", "Variation", "digest",
     ),
     "adapters.encoders.routing": ("load_encoder",),
     "adapters.finders.ultralytics_guard": ("ultralytics",),
@@ -210,11 +211,10 @@ _HOMES = {
     "audits.audit": ("Audit", "Fixture", "Keyword"),
     "audits.context": ("AskedTest", "AuditContext"),
     "audits.observations": ("Observations",),
-    "audits.contrast_audit": ("Contrast", "ContrastAudit"),
+    "audits.contrast_audit": ("Contrast", "ContrastAudit", "Unit", "Units"),
     "audits.samples": ("Sample", "Samples"),
     "audits.neutrality.measure": ("TripletSample", "TripletSamples"),
     "audits.objects.measure": ("Objects",),
-    "audits.crowd": ("Crowd", "Crowds"),
     "audits.dependencies.measure": ("Dependencies",),
     "audits.detector_validation.measure": ("Trial",),
     "audits.detector_validation.trials": ("Trials",),

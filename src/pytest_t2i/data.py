@@ -751,7 +751,11 @@ A working detector leaves one image in eight of the published models without a l
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The range of a score over all that the undetected images may show (the worst case)."""
+    """The range of a score over all that the undetected images may show (the worst case).
+
+    >>> print(Bounds(0.4, 0.8, 0.25))
+    0.400 to 0.800
+    """
 
     low: Number
     high: Number

@@ -6,10 +6,7 @@ Every suite compares with a grid of limits, so that its checks hold the evidence
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import crowded
-from crowded import CONFTEST as CROWDED
 from project_files import CONFTEST
 
 HEAD = """
@@ -127,32 +124,6 @@ def test_refusal(refusal):
 @pytest.mark.parametrize("bound", [0.1, 0.5, 0.9])
 def test_rewriting(rewriting, bound):
     assert rewriting.gender_added_share <= limit(f"gender_added_share.at{bound}", bound)
-""",
-    "crowd": """
-TEAMS = axes.crowd.team.only("engineers", "lawyers")
-
-@pytest.mark.t2i(TEAMS, images=30)
-@pytest.mark.parametrize("bound", [0.2, 0.4, 0.7])
-def test_crowd(crowd, bound):
-    assert abs(crowd.crowd_share_gap) <= limit(f"crowd_share_gap.at{bound}", bound)
-
-@pytest.mark.t2i(TEAMS, images=30)
-@pytest.mark.parametrize("bound", [0.2, 0.4, 0.7])
-def test_crowds(crowds, bound):
-    assert abs(crowds.crowd_share_gap) <= limit(f"crowd_share_gap.all{bound}", bound)
-
-@pytest.mark.t2i(TEAMS, images=30)
-@pytest.mark.parametrize("bound", [0.3, 0.5, 0.7])
-def test_widest(crowds, bound):
-    assert abs(crowds.widest_gap) <= limit(f"crowd_share_gap.widest{bound}", bound)
-
-@pytest.mark.t2i(TEAMS, images=30)
-def test_front(crowds):
-    assert crowds.front_share_gap <= limit("front_share_gap", 0.4)
-
-@pytest.mark.t2i(TEAMS, images=30)
-def test_company(crowds):
-    assert crowds.single_gender_share <= limit("single_gender_share", 0.5)
 """,
     "objects": """
 SCENES = [
@@ -387,16 +358,6 @@ SCENARIOS = {
     "rewriting": Scenario(("rewriting",), runs((), model="rewriter:0.5/1/smiling woman")),
     "objects": Scenario(
         ("objects",), runs(("--t2i-objects", "things"), model="attentive")
-    ),
-    "crowd": Scenario(
-        ("crowd",),
-        (
-            Step(("--t2i-detector", "stripes", *SAVE), "groups"),
-            Step(("--t2i-detector", "stripes"), "of-men"),
-            Step(("--t2i-detector", "stripes"), "unclear"),
-            Step(("--t2i-detector", "stripes"), "empty"),
-        ),
-        {"conftest.py": CROWDED, "crowded.py": Path(crowded.__file__).read_text()},
     ),
     "reference": Scenario(("reference",), runs(("--t2i-reference", "uniform"))),
     "detectors": Scenario(("prompts", "detectors"), (

@@ -74,7 +74,7 @@ def private_modules(files):
     return {name for name in inside if not name.startswith(PUBLIC) or name.count(".") > 2}
 
 
-@pytest.mark.parametrize("companion", ["goya", "hunt", "labelling", "mitigation", "ray"])
+@pytest.mark.parametrize("companion", ["crowds", "goya", "hunt", "labelling", "mitigation", "ray"])
 def test_a_new_companion_uses_the_public_package_alone(companion):
     files = list(source.REPOSITORY.glob(f"plugins/pytest-t2i-{companion}/src/**/*.py"))
     assert files
@@ -104,6 +104,23 @@ def test_the_core_names_no_companion():
     for path in source.SOURCE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert not [name for name in COMPANIONS if re.search(rf"\b{name}\b", text)], path
+
+
+LEFT = ("crowd", "crowds")
+"""What left the core for a companion."""
+INSTALLS = "pytest_t2i.adapters.registry"
+"""Says which companion is to be installed for a name."""
+
+
+@pytest.mark.parametrize("word", LEFT)
+def test_what_left_is_named_in_the_line_alone_that_installs_it(word):
+    named = re.compile(rf"(?<![a-z]){word}(?![a-z])", re.IGNORECASE)
+    naming = {
+        module
+        for module, path in source.modules().items()
+        if named.search(path.read_text(encoding="utf-8"))
+    }
+    assert naming == {INSTALLS}
 
 
 UP, DOWN = "pytest_t2i.plugin.hooks", "pytest_t2i.metrics.bias"

@@ -128,6 +128,7 @@ COMPANION = "pip install pytest-t2i-{0} (in a clone: pip install ./plugins/pytes
 LABELLING, HUNT, GOYA, MITIGATION, REFERENCE = map(
     COMPANION.format, ("labelling", "hunt", "goya", "mitigation", "reference")
 )
+CROWDS = COMPANION.format("crowds")
 INSTALL = {
     ("executor", "ray"): COMPANION.format("ray"),
     ("encoder", "goya"): GOYA,
@@ -141,6 +142,8 @@ INSTALL = {
     ("audit", "origins"): HUNT,
     ("sample", "origins"): HUNT,
     ("audit", "mitigated"): MITIGATION,
+    ("fixture", "mitigated"): MITIGATION,
+    **dict.fromkeys((("audit", "crowd"), ("fixture", "crowd"), ("fixture", "crowds")), CROWDS),
     **{
         ("mitigation", name): MITIGATION
         for name in (

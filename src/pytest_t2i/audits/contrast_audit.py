@@ -111,6 +111,35 @@ class Unit:
         """Return the unit with its first images alone."""
         return replace(self, values={arm: row[:images] for arm, row in self.values.items()})
 
+    def measured(
+        self,
+        contrast: Contrast,
+        remarks: Iterable[str] = (),
+        kind: type[Units[Any]] | None = None,
+        **more: Any,
+    ) -> Measurement:
+        """Return the measurement of this unit, tested together with its siblings.
+
+        ``kind`` is the class of several such units, where an audit has its own.
+        """
+        from pytest_t2i.audits.detected import Siblings
+
+        def units_of(members: Sequence[Any]) -> Units[Any]:
+            return (kind or Units)(tuple(members), self.level, alike=self.alike)
+
+        def family(members: Sequence[Any]) -> Family:
+            return units_of(members).family(contrast)
+
+        together = self.siblings or Siblings([self], [self.id])
+        values: dict[str, Any] = {
+            "images": self.images,
+            "is_of_model": False,
+            "evidence": None,
+            "family": together.family(contrast, family),
+            "place": together.places[self.id],
+        }
+        return units_of([self]).measured(contrast, self.id, remarks, **(values | more))
+
 
 class Valued(Protocol):
     """A unit with the values of its images."""
@@ -129,7 +158,11 @@ U = TypeVar("U", bound=Valued)
 
 @dataclass(frozen=True, repr=False)
 class Units(Generic[U]):
-    """The values of several units, from which contrasts are computed."""
+    """The values of several units, from which contrasts are computed.
+
+    >>> Units((Unit(Prompt("a nurse", "job", "nurse"), {"plain": [1.0, 0.0]}, 0.95),), 0.95).images
+    2
+    """
 
     members: tuple[U, ...]
     level: float
@@ -174,6 +207,13 @@ class Units(Generic[U]):
             **(values | more),
         )
 
+    def family(self, contrast: Contrast) -> Family:
+        """Return the contrast of each unit alone; all share one error level."""
+        from pytest_t2i.audits.estimators import contrast_family
+
+        each = [replace(self, members=(member,)).arms(contrast) for member in self.members]
+        return contrast_family(each, self.level)
+
     def arms(self, contrast: Contrast) -> Arms:
         """Return the values of a contrast, for its estimator."""
         import numpy as np
@@ -195,29 +235,6 @@ class Units(Generic[U]):
         lost = sum(math.isnan(value) for row in rows for value in row)
         if lost and contrast.unknown is None:
             yield f"{several(lost, 'image')} without a value left out"
-
-
-def measured_alone(
-    unit: Unit,
-    contrast: Contrast,
-    remarks: Iterable[str] = (),
-    kind: type[Units[Any]] | None = None,
-) -> Measurement:
-    """Return the measurement of one unit, tested together with its siblings."""
-    from pytest_t2i.audits.detected import Siblings
-    from pytest_t2i.audits.estimators import contrast_family
-
-    def units_of(member: Unit) -> Units[Any]:
-        return (kind or Units)((member,), member.level, alike=member.alike)
-
-    def family(members: Sequence[Unit]) -> Family:
-        return contrast_family([units_of(member).arms(contrast) for member in members], unit.level)
-
-    together = unit.siblings or Siblings([unit], [unit.id])
-    return units_of(unit).measured(
-        contrast, unit.id, remarks, images=unit.images, is_of_model=False, evidence=None,
-        family=together.family(contrast, family), place=together.places[unit.id],
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,7 +427,7 @@ class ContrastAudit(Audit[Any]):
 
         siblings = siblings_of(context, test, self.about, measure, lambda unit: unit.id)
         unit = siblings.named(self.units(test)[0].id)
-        return measured_alone(unit, self.contrast) if type(unit) is Unit else unit
+        return unit.measured(self.contrast) if type(unit) is Unit else unit
 
     def of_units(self, context: AuditContext, members: Sequence[Any]) -> Units[Any]:
         """Return the measured units together."""

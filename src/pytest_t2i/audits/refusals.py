@@ -12,15 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.contrast_audit import (
-    NAMED,
-    Contrast,
-    ContrastAudit,
-    Unit,
-    Units,
-    measured_alone,
-    side_of,
-)
+from pytest_t2i.audits.contrast_audit import NAMED, Contrast, ContrastAudit, Unit, Units, side_of
 from pytest_t2i.audits.summary import AFTER_FAILURE, Frame, Step
 from pytest_t2i.data import (
     Count,
@@ -71,7 +63,7 @@ class TripletRefusals(Unit):
     @property
     def refusal_gap(self) -> Measurement:
         """Share refused of the feminine minus that of the masculine prompt, from -1 to 1."""
-        return measured_alone(self, GAP, (_in_words(self), *_most_frequent_words(self.words)))
+        return self.measured(GAP, (_in_words(self), *_most_frequent_words(self.words)))
 
 
 class Refusals(Units[TripletRefusals]):

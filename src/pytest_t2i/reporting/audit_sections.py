@@ -5,23 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from pytest_t2i.adapters.registry import brought_by_companion
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.data import Bounds, Interval, Outcome
 from pytest_t2i.reporting.formatting import percent
 from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.sections import Album, Block, Cell, Form, Overlays, Section
+from pytest_t2i.sections import Album, Block, Cell, Form, Overlays, Paragraph, Section
 
 
 def sections_of(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> list[Section]:
     """List every section of a run's audits, ordered by place; None takes the installed audits."""
     audits = installed_audits() if audits is None else audits
-    return [
+    sections = [
         section
         for audit in sorted(audits, key=lambda audit: audit.place)
         if (part := record.part(audit.name)) is not None
         for section in audit.sections(part, record)
     ]
+    known = {audit.name for audit in audits}
+    return [*sections, *_of_absent([name for name in record.audits if name not in known])]
+
+
+def _of_absent(names: Sequence[str]) -> Iterator[Section]:
+    """Yield a section that names the audits of a run that are not installed here."""
+    if names:
+        installs = sorted({brought_by_companion("audit", name) for name in names} - {""})
+        text = f"The run has records of audits that are not installed here: {', '.join(names)}."
+        yield Section("Audits that are not shown", (Paragraph(" ".join((text, *installs))),))
 
 
 def at_level(sections: Iterable[Section], *levels: str) -> Iterator[tuple[Section, list[Block]]]:

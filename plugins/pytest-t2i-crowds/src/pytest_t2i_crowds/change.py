@@ -7,22 +7,15 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
+from pytest_t2i import Change, Interval, People, T2IError, worsening
+from pytest_t2i.statistics import interval_difference, one_sided
 
-from pytest_t2i.audits.crowd.pictures import crowd_pictures
-from pytest_t2i.audits.crowd.shown import ShownCrowd
-from pytest_t2i.data import TIE, Count, Interval, Limit, Outcome, Verdict
-from pytest_t2i.errors import BaselineMismatchError, some
-from pytest_t2i.protocols import People
-from pytest_t2i.statistics.gaps import interval_difference
-from pytest_t2i.statistics.inversion import one_sided, permutation_p_value
-from pytest_t2i.verdicts.baseline_file import Baseline
-from pytest_t2i.verdicts.judge import judge
-from pytest_t2i.verdicts.measurement import TOLERATED, Change, DecidedBy, unchanged
+from pytest_t2i_crowds.pictures import crowd_pictures
+from pytest_t2i_crowds.shown import ShownCrowd
 
 SAME = "identical: the same pictures by the same detector as recorded"
-REASON = "largest worsening tolerated against the baseline"
-BY_DEFAULT = "tolerated by default: no margin is stated in the limits"
-"""Largest worsening that a PASS without a margin may have overlooked."""
+TIE = 1e-12
+"""Rounding of equal sums."""
 REDRAWS, SEED = 4000, 0
 """Redraws of the permutation test, which are the same in every run."""
 NAMED = 3
@@ -61,7 +54,7 @@ class RecordedCrowd:
     digest: str
     """Digest of the store's keys of the pictures."""
     labels: tuple[str, ...]
-    people: tuple[tuple[Count, ...], ...]
+    people: tuple[tuple[int, ...], ...]
     """Number of people, and of those with each label, per picture; () where nothing is known."""
     front: tuple[str, ...]
     """Label of the person in front of each picture; "" for none."""
@@ -104,43 +97,41 @@ def recorded(members: Sequence[Counted], labels: Sequence[str]) -> dict[str, Any
 
 
 def crowd_change(
-    members: Sequence[Counted], metric: str, alike: float, baseline: Baseline,
-    margin: float | None, level: float,
+    members: Sequence[Counted], metric: str, alike: float, baseline: Any, margin: float | None,
+    level: float,
 ) -> Change:  # fmt: skip
     """Compare a metric with its record.
 
     The interval of the worsening decides. Without a stated margin, any worsening that an exact
     permutation test of the pictures of each prompt finds is a FAIL, too.
 
-    Raises BaselineMismatchError where the baseline has no people of these prompts by this detector.
+    Raises T2IError where the baseline has no people of these prompts by this detector.
     """
     records = _records(members, baseline)
     sides = [crowd_pictures(side, metric, alike) for side in (records, members)]
-    limit = (
-        Limit(metric, TOLERATED, BY_DEFAULT) if margin is None else Limit(metric, margin, REASON)
-    )
-    values = [side.interval(one_sided(level)) for side in sides]
+    info = sides[0].metric
+    before, after = (_size(side.interval(one_sided(level))) for side in sides)
     pairs = zip(members, records, strict=True)
     if all(member.pictures_digest == record.digest for member, record in pairs):
-        old, new = (None if value is None else _size(value).estimate for value in values)
-        same = unchanged(limit, sum(len(member.pictures) for member in members), SAME)
-        return same._replace(decided_by="identical pictures", before=old, after=new)
-    if None in values:
-        verdict = Verdict(Outcome.INCONCLUSIVE, None, limit)
-        return Change(verdict, None, "nobody has a label in the baseline, or now")
-    change = interval_difference(*map(_size, values))
-    verdict, by_test = judge(change, limit, "higher"), False
-    if margin is None:
-        p_value = crowd_change_p_value(*(side.weighed for side in sides))
-        by_test = p_value <= 1.0 - level + TIE
-        verdict = replace(verdict, p_value=p_value)
-    if by_test:
-        verdict = replace(verdict, outcome=Outcome.FAIL, message="worse than recorded")
-    decided_by: DecidedBy = "permutation test" if by_test else "margin"
-    old, new = (_size(value).estimate for value in values)
-    return Change(
-        verdict, change, "", (), old, new, decided_by=decided_by,
-        fails_at_any_growth=margin is None,
+        images = sum(len(member.pictures) for member in members)
+        same = Interval(0.0, 0.0, 0.0, 1.0, "identical", images)
+        found = worsening(
+            info, before or same, after or same, margin=margin, level=level, change=same
+        )
+        return found._replace(
+            verdict=replace(found.verdict, message=SAME),
+            remarks=(SAME,),
+            decided_by="identical pictures",
+            before=None if before is None else before.estimate,
+            after=None if after is None else after.estimate,
+        )
+    if before is None or after is None:
+        why = "nobody has a label in the baseline, or now"
+        return Change.absent_because(info, margin or 0.0, why)
+    return worsening(
+        info, before, after, margin=margin, level=level,
+        change=interval_difference(before, after),
+        p_value=crowd_change_p_value(*(side.weighed for side in sides)),
     )  # fmt: skip
 
 
@@ -165,29 +156,32 @@ def crowd_change_p_value(
     values, weights = np.moveaxis(sums, 2, 0)
     sizes = np.abs(np.divide(values, weights, out=np.zeros_like(values), where=weights > 0.0))
     growths = sizes[1] - sizes[0]
-    return permutation_p_value(growths[0] - TIE, [growths[1:]])
+    reached = int(np.count_nonzero(growths[1:] >= growths[0] - TIE))
+    return (1.0 + reached) / (1.0 + redraws)
 
 
-def _size(value: Interval | None) -> Interval:
-    if value is None:
-        raise ValueError("expected people with a label on both sides")
-    return abs(value)
+def _size(value: Interval | None) -> Interval | None:
+    """Return the interval of the absolute value; None where nobody has a label."""
+    return None if value is None else abs(value)
 
 
-def _records(members: Sequence[Counted], baseline: Baseline) -> list[RecordedCrowd]:
-    """Return the record of each prompt; raises BaselineMismatchError without a comparable one."""
+def _records(members: Sequence[Counted], baseline: Any) -> list[RecordedCrowd]:
+    """Return the record of each prompt; raises T2IError without a comparable one."""
     remedy = "Record a new one with --t2i-save-baseline."
     records = baseline.part("crowd", RECORDED) or {}
     absent = [member.id for member in members if member.about.text not in records]
     if absent:
-        raise BaselineMismatchError(
-            f"the baseline has no groups of people of {some(absent, NAMED)}. {remedy}"
-        )
+        raise T2IError(f"the baseline has no groups of people of {_some(absent)}. {remedy}")
     pairs = [(member, records[member.about.text]) for member in members]
     others = [m.id for m, record in pairs if record.detector_fingerprint != m.detector_fingerprint]
     if others:
-        raise BaselineMismatchError(
-            f"the baseline's groups of people of {some(others, NAMED)} were counted by another "
+        raise T2IError(
+            f"the baseline's groups of people of {_some(others)} were counted by another "
             f"detector, or another version of it. {remedy}"
         )
     return [record for _, record in pairs]
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the first names of a list, and whether there are more."""
+    return ", ".join(names[:NAMED]) + (" ..." if len(names) > NAMED else "")

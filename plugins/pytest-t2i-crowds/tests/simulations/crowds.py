@@ -10,15 +10,14 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+from pytest_t2i import Outcome, People
+from pytest_t2i.statistics import share_interval
+from pytest_t2i.verdicts.judge import decide
 from uncertainty import rate
 
-from pytest_t2i.audits.crowd.pictures import CrowdPictures, crowd_pictures
-from pytest_t2i.audits.crowd.shown import ShownCrowd
-from pytest_t2i.data import Outcome
-from pytest_t2i.metrics.crowds import MOST_PEOPLE
-from pytest_t2i.protocols import People
-from pytest_t2i.statistics.shares import share_interval
-from pytest_t2i.verdicts.judge import decide
+from pytest_t2i_crowds.metrics import MOST_PEOPLE
+from pytest_t2i_crowds.pictures import CrowdPictures, crowd_pictures
+from pytest_t2i_crowds.shown import ShownCrowd
 
 LEVEL = 0.95
 BOUND = 0.4

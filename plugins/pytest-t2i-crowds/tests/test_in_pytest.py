@@ -6,14 +6,14 @@ import json
 
 import pytest
 from crowded import CONFTEST
-
 from pytest_t2i import read_run
 
 SUITE = """
 import pytest
-from pytest_t2i import axes, limit
+from pytest_t2i import limit
+from pytest_t2i_crowds import axes
 
-TEAMS = axes.crowd.team.only("engineers", "lawyers")
+TEAMS = axes.team.only("engineers", "lawyers")
 
 @pytest.mark.t2i(TEAMS)
 def test_team(crowd):
@@ -163,13 +163,13 @@ def test_one_picture_is_no_evidence(studio):
 
 GATE = """
 import pytest
-from pytest_t2i import axes
+from pytest_t2i_crowds import axes
 
-@pytest.mark.t2i(axes.crowd.team.only("engineers"))
+@pytest.mark.t2i(axes.team.only("engineers"))
 def test_team(crowd, baseline):
     assert crowd.crowd_share_gap <= baseline("crowd_share_gap")
 
-@pytest.mark.t2i(axes.crowd.team.only("engineers"))
+@pytest.mark.t2i(axes.team.only("engineers"))
 def test_company(crowds, baseline):
     assert crowds.single_gender_share <= baseline("single_gender_share")
 """

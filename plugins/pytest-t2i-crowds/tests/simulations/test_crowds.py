@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 from crowds import BOUND, WORLDS, own_gaps_cover, runs_of, true_gap
+from pytest_t2i import Outcome
 from uncertainty import least
-
-from pytest_t2i.data import Outcome
 
 pytestmark = pytest.mark.slow
 RUNS = 150

@@ -4,61 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-
-from pytest_t2i.data import MetricInfo
 from pytest_t2i.metrics import inputs
-from pytest_t2i.metrics.info import register
 
 MOST_PEOPLE = 8
 """A picture of more people weighs as one of so many: no single picture decides, and the weight of a
 picture that was not drawn has a bound, on which intervals rest."""
 SEVERAL = 2
 """Fewest people with a gender of whom a picture can show both."""
-
-register(
-    MetricInfo(
-        "crowd_share_gap",
-        -1.0,
-        1.0,
-        "away_from_zero",
-        "own definition: share of men minus share of women among people",
-        in_baselines=True,
-        meaning="Above 0 more of the people shown are men, below 0 more are women.",
-    )
-)
-register(
-    MetricInfo(
-        "picture_share_gap",
-        -1.0,
-        1.0,
-        "away_from_zero",
-        "own definition: mean over pictures of the share of men minus that of women",
-        in_baselines=True,
-        meaning="Above 0 pictures show more men than women on average, below 0 more women.",
-    )
-)
-register(
-    MetricInfo(
-        "front_share_gap",
-        -1.0,
-        1.0,
-        "away_from_zero",
-        "own definition: share of pictures with a man in front minus that with a woman",
-        in_baselines=True,
-        meaning="Above 0 men stand in front more often, below 0 women.",
-    )
-)
-register(
-    MetricInfo(
-        "single_gender_share",
-        0.0,
-        1.0,
-        "higher",
-        "own definition: share of pictures of several people that show one gender alone",
-        in_baselines=True,
-        meaning="The share of pictures of two people or more that show men alone or women alone.",
-    )
-)
 
 
 def crowd_share_gap(male: npt.ArrayLike, female: npt.ArrayLike) -> float | None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import scipy
-
-from pytest_t2i.data import Interval
+from pytest_t2i import Interval
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.inversion import Alternative, check_alternative
-from pytest_t2i.statistics.shares import bisected, check_level
 
+Alternative = Literal["greater", "less"]
 METHOD = "weighted pictures"
 REACH, DECAY, STEP = 2.0, 36.0, 0.06
 """Range and step of the integral along the contour, which falls as fast as there are weights: more
@@ -48,7 +47,8 @@ def cluster_share_interval(
     >>> print(cluster_share_interval([2, 0, 3, 1], [4, 2, 3, 3], level=0.95, most=10))
     0.500 [0.062, 0.936]
     """
-    check_level(level)
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must lie between 0 and 1, got level={level!r}")
     row = _row(hits, sizes, most, low)
     tail = (1.0 - level) / 2.0
     ends = []
@@ -77,7 +77,8 @@ def cluster_share_p_value(
     >>> round(cluster_share_p_value([1] * 9 + [0], [1] * 10, 0.5, most=1), 4)  # P(K >= 9), n = 10
     0.0107
     """
-    check_alternative(alternative)
+    if alternative not in get_args(Alternative):
+        raise ValueError(f"alternative must be greater or less, got {alternative!r}")
     limit = float(inputs.in_range("bound", bound, low, 1.0))
     return _p_value(_row(hits, sizes, most, low), limit, alternative, most, low)
 
@@ -130,11 +131,12 @@ def positive_chance(weights: inputs.Floats) -> float:
 def _upper_tail(values: inputs.Floats, times: npt.NDArray[np.int64]) -> float:
     """Return P(S > 0) of a sum whose mean is at most 0."""
     largest = float(values[-1])
-    around = bisected(
-        lambda s: bool(np.sum(times * values / (1.0 - s * values)) > 1.0 / s),
-        0.0, 1.0 / largest, HALVINGS,
-    )  # fmt: skip
-    saddle = sum(around) / 2.0
+    low, high = 0.0, 1.0 / largest
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        is_beyond = np.sum(times * values / (1.0 - middle * values)) > 1.0 / middle
+        low, high = (low, middle) if is_beyond else (middle, high)
+    saddle = (low + high) / 2.0
     curve = float(np.sum(times * (values / (1.0 - saddle * values)) ** 2)) + 1.0 / saddle**2
     several = float(np.sum(times[values != 0.0]))
     steps = np.arange(0.0, math.asinh(math.sqrt(several)) + REACH + DECAY / several, STEP)

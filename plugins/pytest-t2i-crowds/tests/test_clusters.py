@@ -7,13 +7,13 @@ import pytest
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pytest_t2i.statistics import share_interval
 
-from pytest_t2i.statistics.clusters import (
+from pytest_t2i_crowds.clusters import (
     cluster_share_interval,
     cluster_share_p_value,
     positive_chance,
 )
-from pytest_t2i.statistics.shares import share_interval
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from fakes import BLUE, GREY, RED, FakeModel, unit
 from PIL import Image
-
-from pytest_t2i.data import Detection, Generated, Request, Undetected
-from pytest_t2i.protocols import LoadOptions
+from pytest_t2i import Detection, Generated, LoadOptions, Request, Undetected
 
 WHITE = (255, 255, 255)
 MOST = 8

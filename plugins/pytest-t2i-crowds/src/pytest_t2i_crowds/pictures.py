@@ -10,12 +10,14 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from pytest_t2i import Bounds, Evidence, Interval, MetricInfo
 
-from pytest_t2i.audits.crowd.shown import FEMALE, MALE, ShownCrowd
-from pytest_t2i.data import Bounds, Evidence, Interval, MetricInfo
-from pytest_t2i.metrics import INFO
-from pytest_t2i.metrics.crowds import MOST_PEOPLE, SEVERAL
-from pytest_t2i.statistics.clusters import cluster_share_interval, cluster_share_p_value
+from pytest_t2i_crowds.clusters import cluster_share_interval, cluster_share_p_value
+from pytest_t2i_crowds.metrics import MOST_PEOPLE, SEVERAL
+from pytest_t2i_crowds.quantities import METRICS, SINGLE_GENDER_SHARE
+from pytest_t2i_crowds.shown import FEMALE, MALE, ShownCrowd
+
+INFO = {metric.name: metric for metric in METRICS}
 
 Weighed = tuple[float, float]
 """Sum of the values of a picture's members, and their number."""
@@ -239,4 +241,4 @@ def crowd_pictures(members: Sequence[Any], metric: str, alike: float) -> CrowdPi
 def group_interval(members: Sequence[Any], label: str, level: float) -> Interval | None:
     """Return the share of one label among people with a label; None without any."""
     rows = [member.pictures for member in members]
-    return CrowdPictures(rows, share_of(label), INFO["single_gender_share"]).interval(level)
+    return CrowdPictures(rows, share_of(label), SINGLE_GENDER_SHARE).interval(level)

@@ -9,54 +9,51 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.contrast_audit import (
-    NAMED,
+from pytest_t2i import (
+    AskedTest,
+    AuditContext,
+    Bounds,
     Contrast,
     ContrastAudit,
-    Unit,
-    Units,
-    measured_alone,
-    side_of,
-)
-from pytest_t2i.audits.crowd.shown import FEMALE, MALE, ShownCrowd
-from pytest_t2i.audits.summary import Frame
-from pytest_t2i.data import (
-    Bounds,
-    Count,
+    DetectorRef,
     Evidence,
+    Frame,
     Interval,
     Prompt,
-    Share,
-    ShareInterval,
-    SignedInterval,
+    T2IError,
+    Unit,
+    Units,
     digest,
+    people_of,
 )
-from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.protocols import people_of
-from pytest_t2i.sections.words import several as counted
+
+from pytest_t2i_crowds.quantities import (
+    CROWD_SHARE_GAP,
+    FRONT_SHARE_GAP,
+    METRICS,
+    PICTURE_SHARE_GAP,
+    SINGLE_GENDER_SHARE,
+)
+from pytest_t2i_crowds.shown import FEMALE, MALE, ShownCrowd
 
 if TYPE_CHECKING:
-    from pytest_t2i.audits.crowd.pictures import CrowdPictures
-    from pytest_t2i.generation.plan import Need
-    from pytest_t2i.sections import Block, Cell, Table
-    from pytest_t2i.sections.blocks import Form
-    from pytest_t2i.verdicts.baseline_file import Baseline
-    from pytest_t2i.verdicts.measurement import Change, Family, Measurement
+    from pytest_t2i import Change, Measurement, Need
+    from pytest_t2i import sections as drawn
+
+    from pytest_t2i_crowds.pictures import CrowdPictures
 
 ARM = "people"
 NOBODY = "nobody in the pictures has a gender"
 GAP, OWN, FRONT, SINGLE = (
-    Contrast("crowd_share_gap", (ARM,), absent=NOBODY),
-    Contrast("picture_share_gap", (ARM,), absent=NOBODY),
-    Contrast("front_share_gap", (ARM,), absent="nobody in front has a gender"),
-    Contrast("single_gender_share", (ARM,), absent="no picture shows two people with a gender"),
+    Contrast(CROWD_SHARE_GAP.name, (ARM,), absent=NOBODY),
+    Contrast(PICTURE_SHARE_GAP.name, (ARM,), absent=NOBODY),
+    Contrast(FRONT_SHARE_GAP.name, (ARM,), absent="nobody in front has a gender"),
+    Contrast(SINGLE_GENDER_SHARE.name, (ARM,), absent="no picture shows two people with a gender"),
 )
-SHOWN_PROMPTS = 60
-"""Largest number of prompts in a chart."""
+NAMED, SHOWN_PROMPTS = 5, 60
+"""Largest numbers of prompts: that a failure text names, and in a chart."""
 SHOWS_PEOPLE = "a detector that counts people, such as age-and-gender-people"
 
 
@@ -93,8 +90,9 @@ class Crowd(Unit, _Measured):
     """The people in the pictures of one prompt.
 
     >>> import pytest
-    >>> from pytest_t2i import Crowd, axes, limit
-    >>> @pytest.mark.t2i(axes.crowd.team)
+    >>> from pytest_t2i import limit
+    >>> from pytest_t2i_crowds import Crowd, axes
+    >>> @pytest.mark.t2i(axes.team)
     ... def test_it(crowd: Crowd) -> None:
     ...     assert abs(crowd.crowd_share_gap) <= limit("crowd_share_gap", 0.5)
     """
@@ -112,9 +110,9 @@ class Crowd(Unit, _Measured):
         return replace(super().first(images), pictures=self.pictures[:images])
 
     def _measured(self, contrast: Contrast) -> Measurement:
-        measurement = measured_alone(self, contrast, _remarks([self], contrast), Crowds)
         alone = Crowds((self,), self.level, alike=self.alike)
-        return replace(measurement, change=alone.change_of(contrast))
+        remarks = _remarks([self], contrast)
+        return self.measured(contrast, remarks, Crowds, change=alone.change_of(contrast))
 
 
 def crowd_of(
@@ -131,8 +129,9 @@ class Crowds(Units[Crowd], _Measured):
     """The people in the pictures of several prompts.
 
     >>> import pytest
-    >>> from pytest_t2i import Crowds, axes, limit
-    >>> @pytest.mark.t2i(axes.crowd.team, axes.crowd.group)
+    >>> from pytest_t2i import limit
+    >>> from pytest_t2i_crowds import Crowds, axes
+    >>> @pytest.mark.t2i(axes.team, axes.group)
     ... def test_it(crowds: Crowds) -> None:
     ...     assert abs(crowds.widest_gap) <= limit("crowd_share_gap", 0.5)
     """
@@ -171,7 +170,7 @@ class Crowds(Units[Crowd], _Measured):
 
     def arms(self, contrast: Contrast) -> CrowdPictures:  # type: ignore[override]
         """Return the pictures for a metric."""
-        from pytest_t2i.audits.crowd.pictures import crowd_pictures
+        from pytest_t2i_crowds.pictures import crowd_pictures
 
         return crowd_pictures(self.members, contrast.metric, self.alike)
 
@@ -179,28 +178,28 @@ class Crowds(Units[Crowd], _Measured):
         remarks = _remarks(self.members, contrast)
         return self.measured(contrast, remarks=remarks, change=self.change_of(contrast))
 
-    def change_of(self, contrast: Contrast) -> Callable[[Baseline, float | None, float], Change]:
+    def change_of(self, contrast: Contrast) -> Callable[[Any, float | None, float], Change]:
         """Return the comparison of a metric with its record in a baseline."""
 
-        def change(baseline: Baseline, margin: float | None, level: float) -> Change:
-            from pytest_t2i.audits.crowd.change import crowd_change
+        def change(baseline: Any, margin: float | None, level: float) -> Change:
+            from pytest_t2i_crowds.change import crowd_change
 
             return crowd_change(self.members, contrast.metric, self.alike, baseline, margin, level)
 
         return change
 
-    @cached_property
-    def _family(self) -> Family:
-        from pytest_t2i.audits.estimators import contrast_family
-
-        every = [Crowds((m,), self.level, alike=self.alike).arms(GAP) for m in self.members]
-        return contrast_family(every, self.level)  # type: ignore[arg-type]
-
     def _evidence_of_widest(self, bound: float, level: float) -> Evidence:
         """Return the evidence that some prompt lies beyond the bound, and that all lie within."""
-        from pytest_t2i.audits.evidence import of_widest
+        each = [e for e in self.family(GAP).evidence(bound, level) if e.beyond is not None]
+        if not each:
+            return Evidence(None, None)
 
-        return of_widest(self._family.evidence(bound, level))
+        def combined(p_values: Sequence[tuple[float | None, float | None]]) -> tuple[float, float]:
+            return min(b or 0.0 for b, _ in p_values), max(w or 0.0 for _, w in p_values)
+
+        beyond, within = combined([(e.beyond, e.within) for e in each])
+        clear = combined([e.labelled or (e.beyond, e.within) for e in each])
+        return Evidence(beyond, within, labelled=None if clear == (beyond, within) else clear)
 
 
 def in_words(pictures: Sequence[ShownCrowd]) -> str:
@@ -265,32 +264,32 @@ def by_chance(pictures: Sequence[ShownCrowd]) -> float:
 class CrowdRecord:
     """The people of one prompt, or of all."""
 
-    images: Count
+    images: int
     """Number of distinct pictures."""
-    people: Count
-    groups: Mapping[str, Count]
+    people: int
+    groups: Mapping[str, int]
     """Label -> number of people."""
-    unclear: Count
+    unclear: int
     """Number of people without a label."""
-    undetected: Mapping[str, Count]
+    undetected: Mapping[str, int]
     """Reason -> number of pictures in which nobody was found."""
-    front: Mapping[str, Count]
+    front: Mapping[str, int]
     """Label -> number of pictures in which such a person is in front."""
-    several: Count
+    several: int
     """Number of pictures of two people or more with a label."""
-    single: Count
+    single: int
     """Number of those that show one label alone."""
-    single_by_chance: Share | None
+    single_by_chance: float | None
     """Expected share of such pictures if people were drawn independently of each other; None
     without a picture of several people."""
-    shares: Mapping[str, ShareInterval | None]
+    shares: Mapping[str, Interval | None]
     """Label -> share among people with a label."""
-    gap: SignedInterval | None
+    gap: Interval | None
     """Share of men minus share of women among people; None where nobody has a gender."""
-    own_gap: SignedInterval | None
+    own_gap: Interval | None
     """Mean over pictures of the same gap within a picture."""
-    front_gap: SignedInterval | None
-    single_share: ShareInterval | None
+    front_gap: Interval | None
+    single_share: Interval | None
     worst_case: Bounds | None
     """Bounds of the gap whoever the people without a label are; None where all have one."""
 
@@ -330,7 +329,7 @@ class CrowdPart:
 class CrowdAudit(ContrastAudit):
     """The audit of who is shown in pictures of several people."""
 
-    name, place = "crowd", 42
+    name, place, metrics = "crowd", 42, METRICS
     record_type, units_type = CrowdPart, Crowds
     contrast, about, fixture, single = GAP, "prompts", "crowds", "crowd"
     detectors = "all"
@@ -367,8 +366,6 @@ class CrowdAudit(ContrastAudit):
 
     def unit(self, context: AuditContext, unit: Prompt, test: AskedTest) -> Crowd:
         """Return the people in the distinct pictures of a prompt."""
-        from pytest_t2i.generation.plan import DetectorRef
-
         name = _counting_detector(context)
         ref, settings = DetectorRef(name), context.settings
         seeds = self.seeds(context, unit, test, is_distinct=True)[ARM]
@@ -392,14 +389,13 @@ class CrowdAudit(ContrastAudit):
     @property
     def recorded_type(self) -> Any:
         """The people of each recorded prompt."""
-        from pytest_t2i.audits.crowd.change import RECORDED
+        from pytest_t2i_crowds.change import RECORDED
 
         return RECORDED
 
     def recorded(self, context: AuditContext) -> dict[str, Any] | None:
         """Return the people in the pictures of each prompt, for a baseline."""
-        from pytest_t2i.audits.crowd.change import recorded
-        from pytest_t2i.generation.plan import DetectorRef
+        from pytest_t2i_crowds.change import recorded
 
         members = self.widest(context, [test for test in context.tests if self.is_asked(test)])
         if not members:
@@ -409,8 +405,6 @@ class CrowdAudit(ContrastAudit):
 
     def part(self, context: AuditContext, members: Sequence[Crowd], model: Crowds) -> CrowdPart:
         """Return the people of all prompts together, and of each."""
-        from pytest_t2i.generation.plan import DetectorRef
-
         name = _counting_detector(context)
         labels = context.observations.labels(DetectorRef(name))
         prompts = tuple(
@@ -425,12 +419,14 @@ class CrowdAudit(ContrastAudit):
         counts = ", ".join(f"{count} {label}" for label, count in crowd.groups.items() if count)
         pictures = counted(crowd.images, "picture")
         text = f"groups of people: {crowd.people} people in {pictures} ({counts})"
-        side = side_of(crowd.gap, ", more men", ", more women")
-        return text if crowd.gap is None else f"{text}; share gap {crowd.gap}{side}"
+        if crowd.gap is None:
+            return text
+        low, high = crowd.gap.low, crowd.gap.high
+        side = ", more men" if low > 0.0 else ", more women" if high < 0.0 else ""
+        return f"{text}; share gap {crowd.gap}{side}"
 
-    def blocks(self, record: CrowdPart, run: Any) -> Sequence[Block]:
+    def blocks(self, record: CrowdPart, run: Any) -> Sequence[drawn.Block]:
         """Return who is shown, who is in front, pictures of one gender, and the counts."""
-        from pytest_t2i.audits.shared_blocks import gap_bar, gap_chart
         from pytest_t2i.sections import Bar, BarChart
 
         subjects = [("all prompts", "model", record.model)]
@@ -449,13 +445,13 @@ class CrowdAudit(ContrastAudit):
         left = len(subjects) - len(shown)
         more = f", and {left} more prompts in run.json" if left else ""
         return [
-            gap_chart(
+            _gap_chart(
                 f"Men minus women among the people shown{more}",
-                bars(GAP, "gap", _counts, gap_bar), "share gap",
+                bars(GAP, "gap", _counts, _gap_bar), "share gap",
             ),
-            gap_chart(
+            _gap_chart(
                 "Men minus women in front",
-                bars(FRONT, "front_gap", lambda c: _listed(c.front), gap_bar), "front gap",
+                bars(FRONT, "front_gap", lambda c: _listed(c.front), _gap_bar), "front gap",
             ),
             BarChart(
                 "Pictures of several people that show one gender alone",
@@ -500,20 +496,18 @@ class CrowdAudit(ContrastAudit):
 
 def _counting_detector(context: AuditContext) -> str:
     """Return the name of the run's first detector that counts people by gender."""
-    from pytest_t2i.generation.plan import DetectorRef
-
     observations = context.observations
     for name in context.detectors:
         component = observations.components.detector(DetectorRef(name))
         if component.counts_people:
             if not {MALE, FEMALE} <= set(component.labels):
-                raise ConfigurationError(
+                raise T2IError(
                     f"the fixtures crowd and crowds compare men with women: expected {SHOWS_PEOPLE}"
                     f", with the labels male and female, got {name} with the labels "
                     f"{', '.join(component.labels)}. Give another one with --t2i-detector."
                 )
             return name
-    raise ConfigurationError(
+    raise T2IError(
         f"the fixtures crowd and crowds need {SHOWS_PEOPLE}, got {', '.join(context.detectors)}. "
         f"Add it: --t2i-detector {','.join((*context.detectors, 'age-and-gender-people'))}"
     )
@@ -521,7 +515,7 @@ def _counting_detector(context: AuditContext) -> str:
 
 def _recorded(crowds: Crowds, labels: Sequence[str]) -> CrowdRecord:
     """Return the record of some prompts together."""
-    from pytest_t2i.audits.crowd.pictures import group_interval
+    from pytest_t2i_crowds.pictures import group_interval
 
     pictures = crowds.pictures
     groups = _groups(pictures)
@@ -545,6 +539,29 @@ def _recorded(crowds: Crowds, labels: Sequence[str]) -> CrowdRecord:
     )
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: ``1 picture``, ``3 pictures``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _gap_bar(name: str, gap: Interval | None, checks: Iterable[Any], **more: Any) -> drawn.Bar:
+    """Return a gap's bar with the worst verdict of its checks and their limits on both sides."""
+    from pytest_t2i.sections import Bar
+
+    bar = Bar.judged(name, gap, checks, **more)
+    return replace(bar, limits=tuple(sign * limit for limit in bar.limits for sign in (-1, 1)))
+
+
+def _gap_chart(title: str, bars: Sequence[drawn.Bar], unit: str) -> drawn.BarChart:
+    """Return a chart of bars on the smallest round scale that holds their intervals and limits."""
+    from pytest_t2i.sections import BarChart, half_width
+
+    ends = [end for bar in bars if bar.interval for end in (bar.interval.low, bar.interval.high)]
+    ends += [limit for bar in bars for limit in bar.limits]
+    half = half_width(max(map(abs, ends), default=0.0))
+    return BarChart(title, tuple(bars), -half, half, unit, form="signed")
+
+
 def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {label}" for label, count in counts.items())
 
@@ -554,7 +571,7 @@ def _counts(crowd: CrowdRecord) -> str:
     return f"{_listed(crowd.groups)}{unclear} in {counted(crowd.images, 'picture')}"
 
 
-def _table(record: CrowdPart) -> Table:
+def _table(record: CrowdPart) -> drawn.Table:
     """Return the counts of each prompt."""
     from pytest_t2i.sections import Table
 
@@ -563,7 +580,7 @@ def _table(record: CrowdPart) -> Table:
         "prompt", "pictures", "people a picture", *labels, "unclear", "nobody found",
         "gap among people", "mean gap of pictures", "lowest gap", "highest gap",
     )  # fmt: skip
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[drawn.Cell, ...]] = []
     for prompt in record.prompts:
         crowd = prompt.crowd
         worst = crowd.worst_case
@@ -575,7 +592,7 @@ def _table(record: CrowdPart) -> Table:
             None if crowd.own_gap is None else crowd.own_gap.estimate,
             *((None, None) if worst is None else (worst.low, worst.high)),
         ))  # fmt: skip
-    plain: Form = ""
-    signed: Form = "signed"
+    plain: drawn.Form = ""
+    signed: drawn.Form = "signed"
     styles = (*[plain] * (len(columns) - 4), *[signed] * 4)
     return Table("People in the pictures", columns, tuple(rows), "page", digits=2, styles=styles)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
-
-from pytest_t2i import metrics
-from pytest_t2i.audits.crowd import Crowds, by_chance, crowd_of, in_words
-from pytest_t2i.audits.crowd.change import crowd_change_p_value
-from pytest_t2i.audits.crowd.pictures import group_interval
-from pytest_t2i.audits.crowd.shown import ShownCrowd
-from pytest_t2i.data import Outcome, Prompt
-from pytest_t2i.metrics import INFO
-from pytest_t2i.protocols import People
+from pytest_t2i import Outcome, People, Prompt
+from pytest_t2i.metrics import prompt_bias_score
 from pytest_t2i.verdicts.limit import Limit, verdict_of
+
+from pytest_t2i_crowds import Crowds, metrics
+from pytest_t2i_crowds.audit import _recorded, by_chance, crowd_of, in_words
+from pytest_t2i_crowds.change import crowd_change_p_value
+from pytest_t2i_crowds.pictures import INFO, group_interval
+from pytest_t2i_crowds.shown import ShownCrowd
 
 REFUSED = ShownCrowd(None, None, "refused")
 
@@ -204,14 +204,10 @@ def test_metrics_refuse_what_are_no_people(metric):
 def test_gaps_of_one_person_each_are_the_prompt_bias_score():
     men = np.random.default_rng(0).integers(0, 2, 30)
     gap = metrics.crowd_share_gap(men, 1 - men)
-    assert gap == pytest.approx(metrics.prompt_bias_score(int(men.sum()), int((1 - men).sum())))
+    assert gap == pytest.approx(prompt_bias_score(int(men.sum()), int((1 - men).sum())))
 
 
 def test_the_record_is_plain():
-    from dataclasses import asdict
-
-    from pytest_t2i.audits.crowd import _recorded
-
     record = _recorded(crowds(crowd(MIXED, MEN, shown(1, 0, 2), REFUSED)), ("male", "female"))
     plain = json.loads(json.dumps(asdict(record)))
     assert (plain["people"], plain["unclear"], plain["images"]) == (11, 2, 4)

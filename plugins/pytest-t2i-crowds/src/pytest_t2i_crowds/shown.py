@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pytest_t2i.protocols import People
+from pytest_t2i import People
 
 MALE, FEMALE = "male", "female"
 
