@@ -147,9 +147,8 @@ INSTALL = {
     **{
         ("mitigation", name): MITIGATION
         for name in (
-            *("chuang", "ethical-intervention", "fair-diffusion", "fair-pca", "random-counterpart"),
-            *("post-attention-interpolation", "pre-attention-interpolation", "rewriter"),
-            *("text-interpolation", "uce"),
+            *("fair-diffusion", "random-counterpart", "rewriter", "text-interpolation"),
+            *("post-attention-interpolation", "pre-attention-interpolation"),
         )
     },
     **{
