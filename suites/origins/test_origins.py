@@ -6,7 +6,7 @@ from pytest_t2i import axes, limit
 from pytest_t2i import stereotypes as oasis_table_1
 
 pytest.importorskip(
-    "pytest_t2i_hunt", reason="sample.origins needs: pip install ./plugins/pytest-t2i-hunt"
+    "pytest_t2i_origins", reason="sample.origins needs: pip install ./plugins/pytest-t2i-origins"
 )
 LLM = "reference-lm"
 """Language model that writes the prompts. It knows drawn people; photographs need a larger one."""

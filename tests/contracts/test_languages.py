@@ -16,8 +16,8 @@ import pytest
 import tiny
 from installed import needs
 from llm_server import attributes, serving
-from pytest_t2i_hunt.questions.candidates import SCHEMA, ask_for_candidates
-from pytest_t2i_hunt.questions.sentences import ask_for_sentences
+from pytest_t2i_origins.questions.candidates import SCHEMA, ask_for_candidates
+from pytest_t2i_origins.questions.sentences import ask_for_sentences
 
 from pytest_t2i import axes
 from pytest_t2i.adapters.registry import import_factory

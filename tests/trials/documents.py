@@ -11,7 +11,7 @@ from typing import Any
 
 from mistakes import Mistake, as_texts, as_toml, wrong_documents, wrong_texts
 from PIL import Image
-from pytest_t2i_hunt.questions.candidates import attributes_of
+from pytest_t2i_origins.questions.candidates import attributes_of
 
 from pytest_t2i.adapters.catalogue import read_catalogues
 from pytest_t2i.adapters.finders.tags import Vocabulary

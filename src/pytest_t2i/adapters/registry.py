@@ -125,8 +125,8 @@ FACTORIES = "module:factory[:source] is accepted, too."
 """Hint behind the known names in a message."""
 COMPANION = "pip install pytest-t2i-{0} (in a clone: pip install ./plugins/pytest-t2i-{0})"
 """Command that installs a companion by the end of its name."""
-LABELLING, HUNT, GOYA, MITIGATION, REFERENCE = map(
-    COMPANION.format, ("labelling", "hunt", "goya", "mitigation", "reference")
+LABELLING, ORIGINS, GOYA, MITIGATION, REFERENCE = map(
+    COMPANION.format, ("labelling", "origins", "goya", "mitigation", "reference")
 )
 INSTALL = {
     ("executor", "ray"): COMPANION.format("ray"),
@@ -137,9 +137,9 @@ INSTALL = {
     ("command", "label.studio"): LABELLING,
     ("label_file", "json"): LABELLING,
     ("command", "mitigate"): MITIGATION,
-    ("command", "research"): HUNT,
-    ("audit", "origins"): HUNT,
-    ("sample", "origins"): HUNT,
+    ("command", "research"): ORIGINS,
+    ("audit", "origins"): ORIGINS,
+    ("sample", "origins"): ORIGINS,
     ("audit", "mitigated"): MITIGATION,
     **{
         ("mitigation", name): MITIGATION

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("httpx")
 
 from llm_server import BODIES, BYTES, FAULTS, serving
-from pytest_t2i_hunt.questions.candidates import SCHEMA, ask_for_candidates
+from pytest_t2i_origins.questions.candidates import SCHEMA, ask_for_candidates
 
 from pytest_t2i.adapters.languages.openai import load
 from pytest_t2i.adapters.support import paid_requests

@@ -1,0 +1,26 @@
+"""Origins: what does a model associate with a concept, without a list of attributes (StOP, OASIS)?
+
+Every start of pytest loads this module, so the search is imported when a test asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from pytest_t2i import Audit
+
+
+def _origins(sample: Any) -> Callable[..., Any]:
+    from pytest_t2i_origins.origins.origins_of_images import origins
+
+    return partial(origins, sample)
+
+
+class OriginsAudit(Audit[Any]):
+    """The audit that gives every sample the method ``origins``; it keeps no record."""
+
+    name = "origins"
+    of_sample: Mapping[str, Callable[[Any], Any]] = MappingProxyType({"origins": _origins})
