@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from pytest_t2i import statistics as statistics
     from pytest_t2i.adapters.encoders.routing import load_encoder as load_encoder
     from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics as ultralytics
+    from pytest_t2i.adapters.languages.endpoint import ChatEndpoint as ChatEndpoint
     from pytest_t2i.adapters.languages.routing import load_language as load_language
     from pytest_t2i.adapters.models.endpoint_model import EndpointModel as EndpointModel
+    from pytest_t2i.adapters.support.answers import without_reasoning as without_reasoning
     from pytest_t2i.adapters.support.code import code_of_factory as code_of_factory
+    from pytest_t2i.adapters.support.devices import memory_guard as memory_guard
     from pytest_t2i.adapters.support.html import SelfContainedPage as SelfContainedPage
+    from pytest_t2i.adapters.support.model_loading import load_pretrained as load_pretrained
     from pytest_t2i.audits.audit import Audit as Audit
     from pytest_t2i.audits.audit import Fixture as Fixture
     from pytest_t2i.audits.audit import Keyword as Keyword
@@ -203,10 +207,14 @@ _HOMES = {
     ),
     "adapters.encoders.routing": ("load_encoder",),
     "adapters.finders.ultralytics_guard": ("ultralytics",),
+    "adapters.languages.endpoint": ("ChatEndpoint",),
     "adapters.languages.routing": ("load_language",),
     "adapters.models.endpoint_model": ("EndpointModel",),
+    "adapters.support.answers": ("without_reasoning",),
     "adapters.support.code": ("code_of_factory",),
+    "adapters.support.devices": ("memory_guard",),
     "adapters.support.html": ("SelfContainedPage",),
+    "adapters.support.model_loading": ("load_pretrained",),
     "audits.audit": ("Audit", "Fixture", "Keyword"),
     "audits.context": ("AskedTest", "AuditContext"),
     "audits.observations": ("Observations",),

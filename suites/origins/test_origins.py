@@ -28,9 +28,7 @@ hat and would count twice.
 """
 
 
-@pytest.mark.t2i(
-    axes.nationality.only("Iranian", "Indian", "Mexican"), extras=("origins", "clip", "faces")
-)
+@pytest.mark.t2i(axes.nationality.only("Iranian", "Indian", "Mexican"), extras=("clip", "faces"))
 def test_prompts_that_lead_there_name_no_stock_figure(sample):
     """Prompts may name one attribute more often than the real world; two make a stock figure."""
     concept = sample.prompt.concept

@@ -14,7 +14,7 @@ from pytest_t2i_origins.questions.candidates import attributes_of, concept_of
 
 PROMPT = "a photo of a Tunisian person"
 WHOLE = json.dumps({"attributes": attributes(15)})
-FILE = "pytest_t2i.adapters.languages.file:load"
+FILE = "pytest_t2i_origins.languages.file:load"
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ def test_a_module_that_is_not_there(named, name):
 def test_an_answer_in_a_file_is_asked_for_once(tmp_path, capsys, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        "pytest_t2i.adapters.languages.file.Written.answer",
+        "pytest_t2i_origins.languages.file.Written.answer",
         lambda self, question, schema=None: asked.append(question) or self._text,
     )
     few = '{"attributes": [{"attribute": "hat", "positive": "a", "negative": "b"}]}'

@@ -112,7 +112,7 @@ def test_triplets_of_sentences(tmp_path):
     [
         (
             'nurse = "A nurse"',
-            "1 of 2 concepts have no sentence: vet. Run t2i research sentences",
+            "1 of 2 concepts have no sentence: vet. Write them.",
         ),
         ('nurse = "A nurse"\nvet = "A dog"', "a sentence names its concept once, got vet='A dog'"),
         ('nurse = 3\nvet = "A vet"', "expected a text, got sentences.nurse=3"),

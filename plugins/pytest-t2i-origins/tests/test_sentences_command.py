@@ -10,7 +10,7 @@ from pytest_t2i.adapters.support import paid_requests
 from pytest_t2i.cli.main import main
 from pytest_t2i.errors import FileFormatError
 
-FILE = "pytest_t2i.adapters.languages.file:load"
+FILE = "pytest_t2i_origins.languages.file:load"
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from pytest_t2i.cli.main import main
 from stop_parts import Echo, WholePicture
 
 pytestmark = pytest.mark.slow
-FILE = "pytest_t2i.adapters.languages.file:load"
+FILE = "pytest_t2i_origins.languages.file:load"
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_the_help_names_what_continues_texts(capsys):
 
 
 def test_a_tiny_language_model(stop, tmp_path):
-    llm = f"pytest_t2i.adapters.languages.transformers:load:{tiny.written(tiny.write_causal)}"
+    llm = f"pytest_t2i_origins.languages.transformers:load:{tiny.written(tiny.write_causal)}"
     assert stop("--llm", llm, "--images", "8", "--made", "2", "--width", "4", "--beam", "3") == 0
     found = json.loads((tmp_path / "out" / "origins.json").read_text())
     assert all(len(c["prompts"]) >= 3 for c in found["clusters"])

@@ -88,7 +88,6 @@ BROUGHT: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "llm": ("httpx",),
         "endpoints": ("openai", "huggingface_hub", "httpx"),
         "bedrock": ("botocore", "openai", "huggingface_hub", "httpx"),
-        "origins": ("sklearn", "torch", "transformers", "huggingface_hub"),
         "nouns": ("textblob", "lemminflect"),
     }
 )  # fmt: skip
@@ -113,8 +112,6 @@ EXTRA_OF: Mapping[tuple[str, str], str] = MappingProxyType(
         ("face", "dlib-hog"): "faces",
         ("face", "dlib-cnn"): "faces",
         ("face", "mmod"): "diffusers",
-        ("language", "openai"): "llm",
-        ("language", "transformers"): "clip",
     }
 )
 """Kind and name of a part -> extra that installs all that it needs."""
@@ -140,6 +137,8 @@ INSTALL = {
     ("command", "research"): ORIGINS,
     ("audit", "origins"): ORIGINS,
     ("sample", "origins"): ORIGINS,
+    ("metric", "stock_figure"): ORIGINS,
+    **{("language", name): ORIGINS for name in ("file", "openai", "transformers")},
     ("audit", "mitigated"): MITIGATION,
     **{
         ("mitigation", name): MITIGATION

@@ -388,6 +388,6 @@ def _sentences(path: Path, where: str, table: _Table) -> tuple[tuple[str, str], 
     if missing:
         count = f"{len(missing)} of {len(table.concepts)}"
         message = f"{count} concepts have no sentence: {some(missing)}."
-        remedy = f"Run t2i research sentences --out {path} once more, or write them."
+        remedy = "Write them."
         raise FileFormatError(path, message, where=where, remedy=remedy)
     return tuple(table.sentences.items())

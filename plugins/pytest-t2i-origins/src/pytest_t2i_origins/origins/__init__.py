@@ -10,7 +10,16 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from pytest_t2i import Audit
+from pytest_t2i import Audit, MetricInfo
+
+STOCK_FIGURE = MetricInfo(
+    "stock_figure",
+    -1.0,
+    1.0,
+    "higher",
+    "ours: excess that more than one attribute reaches which prompts name",
+    meaning="Above 0 prompts name several attributes that images show beyond the real world.",
+)
 
 
 def _origins(sample: Any) -> Callable[..., Any]:
@@ -23,4 +32,5 @@ class OriginsAudit(Audit[Any]):
     """The audit that gives every sample the method ``origins``; it keeps no record."""
 
     name = "origins"
+    metrics = (STOCK_FIGURE,)
     of_sample: Mapping[str, Callable[[Any], Any]] = MappingProxyType({"origins": _origins})

@@ -10,7 +10,7 @@ try:
 except ModuleNotFoundError as error:
     raise T2IError(
         f"spectral clustering needs the package {error.name!r}, which is not installed. "
-        'Run: pip install "pytest-t2i[origins]"'
+        "Run: pip install pytest-t2i-origins"
     ) from None
 
 MOST = 8

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pytest_t2i import Evidence, Interval, Measurement, Prompt, Stereotype, TextEncoder, statistics
-from pytest_t2i.metrics import INFO, attribute_presence, stereotype_score
+from pytest_t2i.metrics import attribute_presence, stereotype_score
 
+from pytest_t2i_origins.origins import STOCK_FIGURE
 from pytest_t2i_origins.origins.optimised_prompts import OptimisedPrompt, unit_rows
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-METRIC = INFO["stock_figure"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +54,13 @@ def stock_figure(
     remark = f"named by prompts, share beyond the real world: {excesses}"
     if not shown:
         return Measurement(
-            METRIC, subject, None, absent="no attribute has a known real-world share"
+            STOCK_FIGURE, subject, None, absent="no attribute has a known real-world share"
         )
     if len(attributes) <= most:
         # Attributes that the prompts do not name are no part of a figure, whatever the images show.
         n = shown[0].share.n
         nothing = Interval(0.0, 0.0, 0.0, level, f"{len(attributes)} named, {most} allowed", n)
-        return Measurement(METRIC, subject, nothing, remarks=(remark,))
+        return Measurement(STOCK_FIGURE, subject, nothing, remarks=(remark,))
     joint_level = 1.0 - (1.0 - level) / len(shown)
     intervals = [_excess(attribute, joint_level) for attribute in attributes]
     estimate, low, high = (
@@ -70,7 +69,7 @@ def stock_figure(
     )
     method = f"exact, {len(shown)} attributes at once"
     return Measurement(
-        metric=METRIC,
+        metric=STOCK_FIGURE,
         subject=subject,
         interval=Interval(estimate, low, high, level, method, intervals[0].n),
         images=intervals[0].n,

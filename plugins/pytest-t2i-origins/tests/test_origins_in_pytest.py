@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
+import shutil
 
-pytest.importorskip("sklearn")
+from project_files import FAKES, FILES
 
 PARTS = """
 from pytest_t2i.data import Box, NextToken
@@ -87,14 +87,18 @@ def pytest_t2i_encoders():
 """
 
 
-def test_origins_of_a_sample(project):
-    conftest = (project.path / "conftest.py").read_text()
-    project.write({
-        "parts.py": PARTS, "test_suite.py": SUITE, "conftest.py": f"{conftest}\n{CONFTEST}",
-    })  # fmt: skip
-    result = project.run()
+def test_origins_of_a_sample(pytester, monkeypatch):
+    conftest = f"{FILES['conftest.py']}\n{CONFTEST}"
+    files = {"parts.py": PARTS, "test_suite.py": SUITE, "conftest.py": conftest}
+    for name, text in files.items():
+        (pytester.path / name).write_text(text)
+    shutil.copy(FAKES, pytester.path / "fakes.py")
+    monkeypatch.setenv("FAKE_LOG", str(pytester.path / "made.log"))
+    monkeypatch.setenv("COLUMNS", "240")
+    monkeypatch.syspath_prepend(pytester.path)
+    result = pytester.runpytest_subprocess("--t2i-model", "fair", "--t2i-detector", "colour")
     told = result.stdout.str()
-    assert len(project.made()) == 20
+    assert len((pytester.path / "made.log").read_text().splitlines()) == 20
     assert "--llm parts:mute: expected a language model that continues texts, got object" in told
     assert "unknown language 'ecko'" in told
     assert "3 images with a face: too few for several clusters" in told

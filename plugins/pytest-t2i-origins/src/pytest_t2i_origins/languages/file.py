@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_t2i.data import digest
-from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.files import read_text, user_path
-from pytest_t2i.protocols import LoadOptions
+from pytest_t2i import LoadOptions, T2IError, digest, read_text, user_path
 
 
 def load(options: LoadOptions) -> Written:
     """Load the answer from the file ``source``.
 
-    Raises ConfigurationError without a file, FileFormatError for a file that cannot be read.
+    Raises T2IError without a file, and for a file that cannot be read.
     """
     if not options.source:
-        raise ConfigurationError(
+        raise T2IError(
             "--llm file: expected the name of a file, got none: write --llm file:answer.json"
         )
     file = user_path(options.source)

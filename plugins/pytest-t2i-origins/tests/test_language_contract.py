@@ -16,18 +16,18 @@ import pytest
 import tiny
 from installed import needs
 from llm_server import attributes, serving
-from pytest_t2i_origins.questions.candidates import SCHEMA, ask_for_candidates
-from pytest_t2i_origins.questions.sentences import ask_for_sentences
-
 from pytest_t2i import axes
 from pytest_t2i.adapters.registry import import_factory
 from pytest_t2i.errors import LanguageError
 from pytest_t2i.protocols import Language, LoadOptions, NextTokens
 
+from pytest_t2i_origins.questions.candidates import SCHEMA, ask_for_candidates
+from pytest_t2i_origins.questions.sentences import ask_for_sentences
+
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
-PROJECTS = (ROOT, ROOT / "plugins" / "pytest-t2i-reference")
+PLUGINS = Path(__file__).parents[2]
+PROJECTS = (PLUGINS / "pytest-t2i-origins", PLUGINS / "pytest-t2i-reference")
 KNOWN = "a photo of a Mexican person"
 STRANGER = "a photo of a Bosnian person"
 

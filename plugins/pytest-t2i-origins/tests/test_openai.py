@@ -9,13 +9,13 @@ import pytest
 pytest.importorskip("httpx")
 
 from llm_server import BODIES, BYTES, FAULTS, serving
-from pytest_t2i_origins.questions.candidates import SCHEMA, ask_for_candidates
-
-from pytest_t2i.adapters.languages.openai import load
 from pytest_t2i.adapters.support import paid_requests
 from pytest_t2i.data import digest
-from pytest_t2i.errors import ConfigurationError, LanguageError, MalformedAnswerError
+from pytest_t2i.errors import ConfigurationError, LanguageError, MalformedAnswerError, T2IError
 from pytest_t2i.protocols import AnswerLimits, Language, LoadOptions
+
+from pytest_t2i_origins.languages.openai import load
+from pytest_t2i_origins.questions.candidates import SCHEMA, ask_for_candidates
 
 KEY = "sk-very-secret-0123"
 PROMPT = "a photo of a Tunisian person"
@@ -233,7 +233,7 @@ def test_without_a_key_or_a_model(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ConfigurationError, match="needs the environment variable OPENAI_API_KEY"):
         load(LoadOptions(source="m"))
-    with pytest.raises(ConfigurationError, match="expected the name of a model"):
+    with pytest.raises(T2IError, match="expected the name of a model"):
         load(LoadOptions())
     monkeypatch.setenv("OPENAI_API_KEY", "two\nlines")
     with pytest.raises(ConfigurationError, match="printable ASCII"):

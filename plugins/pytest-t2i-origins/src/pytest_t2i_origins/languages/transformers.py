@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
 
-from pytest_t2i.adapters.support.answers import without_reasoning
-from pytest_t2i.adapters.support.devices import (
-    loading_weights,
+import torch
+from pytest_t2i import (
+    LoadOptions,
+    MalformedAnswerError,
+    NextToken,
+    T2IError,
+    digest,
+    load_pretrained,
     memory_guard,
-    pick_device,
-    pick_dtype,
+    without_reasoning,
 )
-from pytest_t2i.adapters.support.loading import folder_or_hub_id, needs
-from pytest_t2i.adapters.support.locating import Described
-from pytest_t2i.data import NextToken
-from pytest_t2i.errors import ConfigurationError, MalformedAnswerError, ModelLoadError
-from pytest_t2i.protocols import LoadOptions
-
-with needs("the language adapter transformers", "clip"):
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    from pytest_t2i.adapters.support.pretrained import facts_of, from_pretrained, of_revision
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 TOKENS = 2048
 """Longest answer, in tokens."""
@@ -41,68 +36,66 @@ Models are padded to a multiple of 64 or 128, and some keep places free: Phi-2 9
 def load(options: LoadOptions) -> CausalModel:
     """Load a causal model from the hub or a local folder.
 
-    Raises:
-        ModelLoadError: the weights are absent, gated, damaged or not safetensors, or the tokenizer
-            is that of another model.
-        ConfigurationError: no model is named, or no such device or dtype.
+    Raises T2IError where no model is named, there is no such device or dtype, the weights are
+    absent, gated, damaged or not safetensors, or the tokenizer is that of another model.
     """
     if not options.source:
-        raise ConfigurationError(
+        raise T2IError(
             "--llm transformers: expected a hub id or a folder, got none: write "
             "--llm transformers:FOLDER"
         )
-    device = pick_device(options.device)
-    dtype = pick_dtype(options.dtype, device, torch.float32)
-    place = folder_or_hub_id(options.source)
-    if Path(place).is_dir() and not (Path(place) / "config.json").is_file():
-        raise ModelLoadError(
-            f"{place}: expected a model written by save_pretrained, and there is no config.json."
-        )
-    with loading_weights(options.source, options.revision):
-        model = from_pretrained(AutoModelForCausalLM, place, dtype, **of_revision(options.revision))
-        tokenizer = _tokenizer(options.source, place, options.revision)
-        model.to(device).eval()
+    tokenizer_of = partial(_tokenizer, options.source)
+    model, tokenizer, facts = load_pretrained(AutoModelForCausalLM, options, tokenizer_of)
     _check_tokenizer(options.source, model, tokenizer)
-    facts = facts_of(model, options.source, place, dtype)
     return CausalModel(model, tokenizer, facts, int(options.extra.get("tokens", TOKENS)))
 
 
-def _tokenizer(source: str, place: str, revision: str | None) -> Any:
-    """Load the tokenizer of a model; ModelLoadError where a folder has no readable one."""
+def _tokenizer(source: str, place: str, **named: str) -> Any:
+    """Load the tokenizer of a model; T2IError where a folder has no readable one."""
     try:
-        return AutoTokenizer.from_pretrained(place, **of_revision(revision))
+        return AutoTokenizer.from_pretrained(place, **named)
     except Exception as error:
         # For a hub id the cause may also be the network.
         absent = "backend tokenizer" in str(error)
         if "trust_remote_code" in str(error) or not (absent or Path(place).is_dir()):
             raise
-        raise ModelLoadError(
+        raise T2IError(
             f"{source}: expected a tokenizer that transformers can read, and there is none: put "
             "the model's own tokenizer into the folder."
         ) from error
 
 
 def _check_tokenizer(source: str, model: Any, tokenizer: Any) -> None:
-    """Raise ModelLoadError where the numbers of tokens show the tokenizer of another model."""
+    """Raise T2IError where the numbers of tokens show the tokenizer of another model."""
     tokens = int(model.get_input_embeddings().weight.shape[0])
     # The length of the vocabulary may be smaller, as numbers may be left out.
     highest = max(tokenizer.get_vocab().values(), default=-1)
     unused = tokens - 1 - highest
     if not 0 <= unused <= max(PADDING, PADDING_SHARE * tokens):
-        raise ModelLoadError(
+        raise T2IError(
             f"{source}: expected the model's own tokenizer, with about {tokens} tokens, got one "
             f"with {highest + 1}. Put the model's own tokenizer into the folder."
         )
 
 
-class CausalModel(Described):
+class CausalModel:
     """A Language and NextTokens: a causal model with its tokenizer."""
 
     def __init__(
         self, model: Any, tokenizer: Any, facts: Mapping[str, str], tokens: int = TOKENS
     ) -> None:
-        super().__init__(facts)
         self._model, self._tokenizer, self._tokens = model, tokenizer, tokens
+        self._facts = dict(facts)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the facts."""
+        return digest(self._facts)
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """The facts behind the fingerprint."""
+        return dict(self._facts)
 
     def answer(self, question: str, schema: Mapping[str, Any] | None = None) -> str:
         """The likeliest answer, by greedy decoding, which is the same each time."""
@@ -195,10 +188,10 @@ class CausalModel(Described):
         return {token for token in (*end_tokens, self._tokenizer.eos_token_id) if token is not None}
 
     def _room_after(self, tokens: int) -> int:
-        """Number of tokens that the model can add to so many; ConfigurationError for none."""
+        """Number of tokens that the model can add to so many; T2IError for none."""
         most = int(getattr(self._model.config, "max_position_embeddings", 1 << 20))
         if tokens >= most:
-            raise ConfigurationError(
+            raise T2IError(
                 f"expected fewer than {most} tokens, which is the model's limit with those that it "
                 f"adds, got a text of {tokens}: shorten the text, or choose a model with a larger "
                 "limit."
