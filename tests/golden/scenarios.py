@@ -187,36 +187,7 @@ def test_detector(trial):
     assert trial.filter_recall >= limit("filter_recall", 0.5)
     assert abs(trial.percent_deviation) <= limit("percent_deviation", 20)
 """,
-    "origins": """
-import parts
-
-@pytest.mark.t2i(NURSE)
-def test_origins(sample):
-    found = sample.origins(
-        "parts:echo", stereotypes=[Stereotype(NURSE, BLUE, 0.5)], faces="parts:whole",
-        clusters=2, tokens=1, top=1,
-    )
-    assert found.images
-""",
 }  # fmt: skip
-PARTS = """
-from pytest_t2i.data import Box, NextToken
-
-class Whole:
-    fingerprint = "whole"
-    def faces(self, images):
-        return [[Box(0, 0, *image.size)] for image in images]
-
-class Echo:
-    def next_tokens(self, texts, count):
-        return [[NextToken(f"{text} blue", 0.5), NextToken(f"{text} red", 0.5)] for text in texts]
-
-def whole(options):
-    return Whole()
-
-def echo(options):
-    return Echo()
-"""  # fmt: skip
 FAKES = (
     CONFTEST
     + '''
@@ -403,7 +374,6 @@ SCENARIOS = {
         Step(("--t2i-detector", "hasty", "-k", "test_prompt"), "mixed"),
         Step(("--t2i-detector", "hasty"), "mixed", labelled=20),
     )),
-    "origins": Scenario(("origins",), runs(()), {"parts.py": PARTS}),
     "mitigation": Scenario(
         ("model",), runs((), ("--t2i-mitigation", "drawn"), model="biased"),
         {"conftest.py": FAKES + CURE},
