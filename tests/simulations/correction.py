@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from uncertainty import rate
 from worlds import table7
 
-from pytest_t2i.statistics import corrected_scores, model_bias_interval
+from pytest_t2i.statistics import corrected_scores, model_bias_interval, model_bias_p_value
 
 TABLE3 = Path(__file__).parents[1] / "oracles" / "published" / "lyu_table3.json"
 LOW_QUALITY = 0.1248
@@ -145,6 +146,54 @@ def judged(world: str, labels: int, repeats: int, seed: int) -> dict[str, float]
     return total
 
 
+AT_LIMIT: dict[str, tuple[int, int, float, tuple[tuple[float, float], ...]]] = {
+    "10 x 100, one prompt that the detector gets wrong": (10, 100, 0.5, ((0.99, 0.3),)),
+    "20 x 200, one prompt that the detector gets wrong": (20, 200, 0.5, ((0.99, 0.3),)),
+    "20 x 200, right 0.85": (20, 200, 0.5, ((0.85, 0.85),) * 20),
+    "30 x 60, right 0.7 and 0.95": (30, 60, 0.6, ((0.7, 0.95),) * 30),
+    "25 x 30, right 0.99 and 0.4": (25, 30, 0.5, ((0.99, 0.4),) * 25),
+}
+"""Prompts, images of each, their score, and shares of men and women that the detector gets right,
+of the first prompts; of the others it gets all right."""
+
+
+def at_limit(world: str, labels: int, repeats: int, seed: int) -> dict[str, list[float]]:
+    """Run by run, whether a model FAILs, and PASSes, a limit that is its score."""
+    prompts, images, score, right = AT_LIMIT[world]
+    right = right + ((1.0, 1.0),) * (prompts - len(right))
+    rng = np.random.default_rng(seed)
+    found: dict[str, list[float]] = {"FAIL": [], "PASS": []}
+    while len(found["FAIL"]) < repeats:
+        male = rng.random((prompts, images)) < (1.0 + score) / 2.0
+        people = np.where(male, 1.0, -1.0)
+        shares = np.array(right)[:, :, None]
+        words = np.where(
+            rng.random(male.shape) < np.where(male, shares[:, 0], shares[:, 1]), people, -people
+        )
+        chosen = rng.random(male.shape).argsort(axis=1) < labels
+        try:
+            corrected = corrected_scores(list(words), list(np.where(chosen, people, np.nan)), LEVEL)
+        except ValueError:  # one in a thousand looks as if it were not drawn at random
+            continue
+        men, women = np.array(corrected.pooled_male), np.array(corrected.pooled_female)
+        found["FAIL"].append(model_bias_p_value(men, women, score) <= 1.0 - LEVEL)
+        passes = model_bias_p_value(men, women, score, alternative="less") <= 1.0 - LEVEL
+        found["PASS"].append(passes)
+    return found
+
+
+def print_at_limit(repeats: int) -> None:
+    """Wrong verdicts on the model where labels are few or prompts differ."""
+    print("\n## Verdicts on models at their limit\n")
+    print(f"{repeats} runs; in brackets 95 % intervals of the simulation.\n")
+    print("| prompts x images | labels per prompt | FAIL | PASS |\n|---|---|---|---|")
+    for world in AT_LIMIT:
+        for labels in (5, 10, 20):
+            found = at_limit(world, labels, repeats, seed=7)
+            cells = " | ".join(rate(found[way]) for way in ("FAIL", "PASS"))
+            print(f"| {world} | {labels} | {cells} |", flush=True)
+
+
 def interval(male, female, seed: int) -> tuple[float, float]:
     """Ends of the model's interval from counts."""
     return ends_of(model_bias_interval(np.rint(male), np.rint(female), level=LEVEL, seed=seed))
@@ -210,6 +259,7 @@ def main(repeats: int = 400, verdicts: int = 200) -> None:
                 )  # fmt: skip
                 print(f"| {model} | {detector} | {labels} | {' | '.join(numbers)} |", flush=True)
     print_judged(verdicts)
+    print_at_limit(verdicts)
 
 
 if __name__ == "__main__":
