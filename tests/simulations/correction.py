@@ -78,21 +78,11 @@ def trial(model: str, detector: str, labels: int, repeats: int, seed: int) -> di
         known = np.where(chosen, people, np.nan)
         actual = score(people)
         corrected = corrected_scores(list(words), list(known), LEVEL)
-        own = [score(row[None]) if np.any(row) else 0.0 for row in people]
-        signed = np.sign(people.sum(axis=1)) * own
         row = {
             "detector": 100 * (corrected.detector - actual) / actual,
             "corrected": 100 * (corrected.model.estimate - actual) / actual,
             "absolute": 100 * abs(corrected.model.estimate - actual) / actual,
             "covered": float(actual in corrected.model),
-            "prompts covered": float(
-                np.mean(
-                    [
-                        i.low - 1e-9 <= x <= i.high + 1e-9
-                        for i, x in zip(corrected.prompts, signed, strict=True)
-                    ]
-                )
-            ),
             "half width": (corrected.model.high - corrected.model.low) / 2,
         }
         for name, value in row.items():
@@ -119,7 +109,7 @@ def judged(world: str, labels: int, repeats: int, seed: int) -> dict[str, float]
     estimated counts with the labels' half-width added in squares.
     """
     rng = np.random.default_rng(seed)
-    score, total = MILD[world], {}
+    score, total, runs = MILD[world], {}, 0
     for repeat in range(repeats):
         male = rng.random((len(score), IMAGES)) < (1 + score)[:, None] / 2
         right = rng.random(male.shape) < np.where(male, SENSITIVITY, SPECIFICITY)
@@ -129,7 +119,11 @@ def judged(world: str, labels: int, repeats: int, seed: int) -> dict[str, float]
             list(np.where(right, people, -people)),
             list(np.where(chosen, people, np.nan)),
         )
-        corrected = corrected_scores(words, known, LEVEL)
+        try:
+            corrected = corrected_scores(words, known, LEVEL)
+        except ValueError:  # one in a thousand looks as if it were not drawn at random
+            continue
+        runs += 1
         ends = {
             "effective": interval(corrected.pooled_male, corrected.pooled_female, repeat),
             "added": added(corrected, repeat),
@@ -142,8 +136,8 @@ def judged(world: str, labels: int, repeats: int, seed: int) -> dict[str, float]
             }
             for outcome, value in outcomes.items():
                 key = f"{name} {outcome}"
-                total[key] = total.get(key, 0.0) + float(value) / repeats
-    return total
+                total[key] = total.get(key, 0.0) + float(value)
+    return {key: times / runs for key, times in total.items()}
 
 
 AT_LIMIT: dict[str, tuple[int, int, float, tuple[tuple[float, float], ...]]] = {
@@ -244,7 +238,7 @@ def main(repeats: int = 400, verdicts: int = 200) -> None:
     print("Deviations in percent of the score that people give on all images; coverage at 0.95.\n")
     columns = (
         "truth", "detector", "labels per prompt", "detector's deviation", "corrected: mean",
-        "mean absolute", "coverage, model", "coverage, prompts", "half width",
+        "mean absolute", "coverage, model", "half width",
     )  # fmt: skip
     print(f"| {' | '.join(columns)} |")
     print("|---|---|" + "---:|" * (len(columns) - 2))
@@ -254,12 +248,11 @@ def main(repeats: int = 400, verdicts: int = 200) -> None:
                 r = trial(model, detector, labels, repeats, seed=labels)
                 numbers = (
                     f"{r['detector']:+.2f}", f"{r['corrected']:+.2f}", f"{r['absolute']:.2f}",
-                    f"{r['covered']:.3f}", f"{r['prompts covered']:.3f}",
-                    f"{r['half width']:.4f}",
+                    f"{r['covered']:.3f}", f"{r['half width']:.4f}",
                 )  # fmt: skip
                 print(f"| {model} | {detector} | {labels} | {' | '.join(numbers)} |", flush=True)
     print_judged(verdicts)
-    print_at_limit(verdicts)
+    print_at_limit(repeats)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from correction import AT_LIMIT, at_limit, judged, trial
+from correction import AT_LIMIT, at_limit, judged
 from uncertainty import least
 
 pytestmark = pytest.mark.slow
@@ -20,12 +20,6 @@ def test_a_biased_model_fails():
     fails = judged("SDXL's rates", 5, 3, seed=2)
     assert fails["effective fail"] == 1.0
     assert fails["effective pass"] == 0.0
-
-
-def test_single_prompts_are_covered_where_most_labels_agree():
-    found = trial("sdxl", "clip-enhance", 10, 8, seed=2)
-    # 800 prompts: at 0.95 fewer have a chance of 1 in 200. With each one's own error it was 0.91.
-    assert found["prompts covered"] >= 0.93
 
 
 @pytest.mark.parametrize("world", AT_LIMIT)
