@@ -244,10 +244,10 @@ def paired_model_bias_change(
     narrow, error = _by_tables(before, after, level)
     low, high = narrow.low, narrow.high
     sizes = (before.sum(axis=0), after.sum(axis=0))
-    if narrow.n == 1:  # exact intervals of either score
+    if narrow.n == 1:  # no mean is nearly normal: exact intervals of either score decide, too
         change = prompt_bias_change(*before[:, 0].tolist(), *after[:, 0].tolist(), level)
-        low, high = change.low, change.high
-    elif any(map(is_skewed, sizes)) or is_bounded(
+        low, high = min(low, change.low), max(high, change.high)
+    if any(map(is_skewed, sizes)) or is_bounded(
         before, after, narrow.estimate / max(error, SMALLEST_ERROR)
     ):
         bounds = bounded_change(before, after, level)
