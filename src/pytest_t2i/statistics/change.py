@@ -245,7 +245,8 @@ def paired_model_bias_change(
     low, high = narrow.low, narrow.high
     sizes = (before.sum(axis=0), after.sum(axis=0))
     if narrow.n == 1:  # no mean is nearly normal: exact intervals of either score decide, too
-        change = prompt_bias_change(*before[:, 0].tolist(), *after[:, 0].tolist(), level)
+        (old_men, old_women), (men, women) = before[:, 0].tolist(), after[:, 0].tolist()
+        change = prompt_bias_change(old_men, old_women, men, women, level)
         low, high = min(low, change.low), max(high, change.high)
     if any(map(is_skewed, sizes)) or is_bounded(
         before, after, narrow.estimate / max(error, SMALLEST_ERROR)

@@ -305,7 +305,8 @@ def corrected_scores(
     ends = max(0.0, model - half - float(np.mean(folding))), min(1.0, model + half)
     return CorrectedScores(
         prompts=tuple(
-            _prompt_interval(*row, level) for row in zip(scores.tolist(), *alone, strict=True)
+            _prompt_interval(score, men, women, level)
+            for score, men, women in zip(scores.tolist(), *alone, strict=True)
         ),
         male=tuple(male.tolist()),
         female=tuple(female.tolist()),
