@@ -9,7 +9,8 @@ from enum import Enum
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pytest_t2i.audits.discovery import installed_audits
-from pytest_t2i.data import Bounds, Detection, Interval, Mask, Source
+from pytest_t2i.audits.rows import Rows
+from pytest_t2i.data import Bounds, Detection, Interval, Mask, Row, Source
 from pytest_t2i.runs.record import AuditRecord, RunRecord
 
 Record = TypeVar("Record")
@@ -44,10 +45,49 @@ def filled(kind: type[Record], say: Callable[[str], str] = str) -> Record:
     )
 
 
+ROWS = {
+    "refusals": (("refusal_gap", "model"), ("refusal_gap", "triplet")),
+    "explicit": (("drawn_share", "model"), ("drawn_gap", "model"), ("drawn_share", "triplet")),
+    "rewriting": (
+        *((f"{kind}_share", "model") for kind in ("rewritten", "gender_added")),
+        ("added_word", "model"), ("rewritten_share", "prompt"),
+    ),
+    "neutrality": (
+        ("similarity_gap", "model"), ("similarity_gap", "group"), ("leaning_p_value", "model"),
+    ),
+    "crowd": tuple(
+        (name, about)
+        for about in ("model", "prompt")
+        for name in ("crowd_share_gap", "front_share_gap", "single_gender_share")
+    ),
+}  # fmt: skip
+"""Audit -> metrics and subjects of its rows."""
+DIMS = ("arms", "variant", "word", "says", "space", "towards")
+FACTS = ("name", "said_most_often", "added", "example", "text", "spaces", "detector")
+COUNTS = ("images", "told", "drawn", "labelled", "rewritten_share", "feminine", "prompts", "people",
+          "gender", "triplets")  # fmt: skip
+
+
+def _part(audit: Any, say: Callable[[str], str]) -> Any:
+    """What an audit keeps of a run."""
+    if audit.record_type is not Rows:
+        return filled(audit.record_type, say)
+    numbers = {"to_feminine": 0.5, "to_masculine": 0.5, "p_value": 0.04}
+    return Rows(tuple(
+        Row(
+            metric, say("subject"), about,
+            0.04 if metric.endswith("p_value") else Interval(0.4, 0.2, 0.6, 0.95, say("method"), 8),
+            {name: say(name) for name in DIMS}, {name: say(name) for name in FACTS} | numbers,
+            dict.fromkeys(COUNTS, 2), say("absent"),
+        )
+        for metric, about in ROWS[audit.name]
+    ))  # fmt: skip
+
+
 def filled_run(say: Callable[[str], str] = str) -> RunRecord:
     """A record of a run with something in every field, those of every audit's part too."""
     parts = {
-        audit.name: AuditRecord(audit.version, filled(audit.record_type, say))
+        audit.name: AuditRecord.of(_part(audit, say), audit.version)
         for audit in installed_audits()
         if audit.record_type is not None
     }
@@ -83,7 +123,7 @@ def _plain(name: str, kind: Any, say: Callable[[str], str]) -> Any:
 def audits_filled(say: Callable[[str], str]) -> dict[str, AuditRecord]:
     """What every built-in audit keeps of a run."""
     return {
-        audit.name: AuditRecord(audit.version, filled(audit.record_type, say))
+        audit.name: AuditRecord.of(_part(audit, say), audit.version)
         for audit in installed_audits()
         if audit.record_type is not None and type(audit).__module__.startswith("pytest_t2i.")
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 METRICS = Path(__file__).parents[1] / "metrics"
 PAGE = METRICS / "index.md"
 PAGES = (
-    "parity.md", "groups.md", "crowds.md", "references.md", "stereotypes.md", "variety.md",
+    "parity.md", "groups.md", "../audits/crowd.md", "references.md", "stereotypes.md", "variety.md",
     "emergence.md", "similarity.md", "objects.md", "../audits/origins.md",
     "../audits/explicit.md", "refusals.md", "../audits/rewriting.md",
     "detectors.md", "agreement.md",

@@ -41,7 +41,7 @@ LACKING = {
 """Classes that draw from a prompt where something else is installed."""
 OPTIONAL = IMAGE_OPTIONAL | {"ZImageOmniPipeline"}
 """Classes that take a picture and draw without one."""
-MITIGATIONS = ("chuang", "fair_pca", "interpolation.mitigations")
+MITIGATIONS = ("fair_diffusion", "interpolation.mitigations")
 """Modules of the companion whose mitigations act inside a pipeline."""
 REASONS = (
     ("writes text", {"LLaDA2Pipeline", "DiffusionGemmaPipeline"}, (), ()),

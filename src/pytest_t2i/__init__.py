@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from pytest_t2i import statistics as statistics
     from pytest_t2i.adapters.encoders.routing import load_encoder as load_encoder
     from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics as ultralytics
+    from pytest_t2i.adapters.languages.endpoint import ChatEndpoint as ChatEndpoint
     from pytest_t2i.adapters.languages.routing import load_language as load_language
     from pytest_t2i.adapters.models.endpoint_model import EndpointModel as EndpointModel
+    from pytest_t2i.adapters.support.answers import without_reasoning as without_reasoning
     from pytest_t2i.adapters.support.code import code_of_factory as code_of_factory
+    from pytest_t2i.adapters.support.devices import memory_guard as memory_guard
     from pytest_t2i.adapters.support.html import SelfContainedPage as SelfContainedPage
+    from pytest_t2i.adapters.support.model_loading import load_pretrained as load_pretrained
     from pytest_t2i.audits.audit import Audit as Audit
     from pytest_t2i.audits.audit import Fixture as Fixture
     from pytest_t2i.audits.audit import Keyword as Keyword
@@ -31,8 +35,8 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.context import AuditContext as AuditContext
     from pytest_t2i.audits.contrast_audit import Contrast as Contrast
     from pytest_t2i.audits.contrast_audit import ContrastAudit as ContrastAudit
-    from pytest_t2i.audits.crowd import Crowd as Crowd
-    from pytest_t2i.audits.crowd import Crowds as Crowds
+    from pytest_t2i.audits.contrast_audit import Unit as Unit
+    from pytest_t2i.audits.contrast_audit import Units as Units
     from pytest_t2i.audits.dependencies.measure import Dependencies as Dependencies
     from pytest_t2i.audits.detector_validation.measure import Trial as Trial
     from pytest_t2i.audits.detector_validation.trials import Trials as Trials
@@ -47,6 +51,8 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.refusals import Refusals as Refusals
     from pytest_t2i.audits.refusals import TripletRefusals as TripletRefusals
     from pytest_t2i.audits.rewriting import Rewriting as Rewriting
+    from pytest_t2i.audits.rows import RowAudit as RowAudit
+    from pytest_t2i.audits.rows import Rows as Rows
     from pytest_t2i.audits.stereotypes.measure import Association as Association
     from pytest_t2i.audits.summary import Figure as Figure
     from pytest_t2i.audits.summary import Frame as Frame
@@ -60,6 +66,7 @@ if TYPE_CHECKING:
     from pytest_t2i.data import FINAL_LATENT as FINAL_LATENT
     from pytest_t2i.data import PLAIN as PLAIN
     from pytest_t2i.data import Attribute as Attribute
+    from pytest_t2i.data import Bounds as Bounds
     from pytest_t2i.data import Box as Box
     from pytest_t2i.data import Detection as Detection
     from pytest_t2i.data import Evidence as Evidence
@@ -74,6 +81,7 @@ if TYPE_CHECKING:
     from pytest_t2i.data import PicturePath as PicturePath
     from pytest_t2i.data import Prompt as Prompt
     from pytest_t2i.data import Request as Request
+    from pytest_t2i.data import Row as Row
     from pytest_t2i.data import Trace as Trace
     from pytest_t2i.data import Triplet as Triplet
     from pytest_t2i.data import Undetected as Undetected
@@ -199,25 +207,29 @@ _HOMES = {
     "statistics": (),
     "prompts.strategies": (),
     "data": (
-        "FINAL_LATENT", "PLAIN", "Attribute", "Box", "Detection", "Evidence", "FoundObject",
-        "Generated", "GenerationSettings", "Interval", "Mask", "MetricInfo", "NextToken", "Outcome",
-        "PicturePath", "Prompt", "Request", "Trace", "Triplet", "Undetected", "Variant",
-        "Variation", "digest",
+        "FINAL_LATENT", "PLAIN", "Attribute", "Bounds", "Box", "Detection", "Evidence",
+        "FoundObject", "Generated", "GenerationSettings", "Interval", "Mask", "MetricInfo",
+        "NextToken", "Outcome", "PicturePath", "Prompt", "Request", "Row", "Trace", "Triplet",
+        "Undetected", "Variant", "Variation", "digest",
     ),
     "adapters.encoders.routing": ("load_encoder",),
     "adapters.finders.ultralytics_guard": ("ultralytics",),
+    "adapters.languages.endpoint": ("ChatEndpoint",),
     "adapters.languages.routing": ("load_language",),
     "adapters.models.endpoint_model": ("EndpointModel",),
+    "adapters.support.answers": ("without_reasoning",),
     "adapters.support.code": ("code_of_factory",),
+    "adapters.support.devices": ("memory_guard",),
     "adapters.support.html": ("SelfContainedPage",),
+    "adapters.support.model_loading": ("load_pretrained",),
     "audits.audit": ("Audit", "Fixture", "Keyword"),
     "audits.context": ("AskedTest", "AuditContext"),
     "audits.observations": ("Observations",),
-    "audits.contrast_audit": ("Contrast", "ContrastAudit"),
+    "audits.contrast_audit": ("Contrast", "ContrastAudit", "Unit", "Units"),
+    "audits.rows": ("RowAudit", "Rows"),
     "audits.samples": ("Sample", "Samples"),
     "audits.neutrality.measure": ("TripletSample", "TripletSamples"),
     "audits.objects.measure": ("Objects",),
-    "audits.crowd": ("Crowd", "Crowds"),
     "audits.dependencies.measure": ("Dependencies",),
     "audits.detector_validation.measure": ("Trial",),
     "audits.detector_validation.trials": ("Trials",),

@@ -751,7 +751,11 @@ A working detector leaves one image in eight of the published models without a l
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The range of a score over all that the undetected images may show (the worst case)."""
+    """The range of a score over all that the undetected images may show (the worst case).
+
+    >>> print(Bounds(0.4, 0.8, 0.25))
+    0.400 to 0.800
+    """
 
     low: Number
     high: Number
@@ -819,6 +823,56 @@ class MetricInfo:
         'group distance'
         """
         return self.title or self.name.replace("_", " ")
+
+
+About = Literal["model", "prompt", "triplet", "stereotype", "group", "detector", "step"]
+Scalar = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measured quantity, from which tables, charts and comparisons follow.
+
+    ``(metric, subject, dims)`` is unique within the rows of an audit.
+
+    >>> Row("refusal_gap", "model", "model", 0.25, {"arms": "feminine minus masculine"}).series
+    'refusal_gap/feminine minus masculine'
+    """
+
+    metric: Name
+    """Name of the metric, whose title, bounds and source run.json carries."""
+    subject: Name
+    """Subject of the check of the same quantity: "model", the id of a prompt, a stereotype ..."""
+    about: About
+    """What the subject is."""
+    value: Interval | float | None = None
+    """The quantity; None where it is not known, for the reason in ``absent``."""
+    dims: Mapping[str, Scalar] = field(default_factory=dict)
+    """What tells quantities of one metric and subject apart: ``{"variant": "feminine"}``."""
+    facts: Mapping[str, Scalar] = field(default_factory=dict)
+    """What else is known of it: the detector, the paper's estimate, a name."""
+    counts: Mapping[str, Count] = field(default_factory=dict)
+    """Numbers of images, by label."""
+    absent: str = ""
+
+    @property
+    def interval(self) -> Interval | None:
+        """The quantity with its interval; None where it has none."""
+        return self.value if isinstance(self.value, Interval) else None
+
+    @property
+    def name(self) -> str:
+        """The name of the subject, the dimensions in words, or its id."""
+        return str(self.facts.get("name") or self._dims or self.subject)
+
+    @property
+    def series(self) -> str:
+        """Name of the quantity where models are compared."""
+        return f"{self.metric}/{self._dims or self.subject}"
+
+    @property
+    def _dims(self) -> str:
+        return " ".join(str(value) for value in self.dims.values())
 
 
 @dataclass(frozen=True, slots=True)

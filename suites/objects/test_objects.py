@@ -4,7 +4,7 @@ import pytest
 
 from pytest_t2i import axes, captions, limit
 
-# Two images of each variant: intervals resample triplets, so captions count, not images.
+# Two images of each variant: the units of intervals are triplets, so captions count, not images.
 # Without --t2i-captions, prompts about people at work and at places stand in for captions.
 SCENES = captions.or_else(axes.profession, axes.place)
 # Not every difference is a fault. The report shows the objects listed here without a verdict.

@@ -6,7 +6,7 @@ from pytest_t2i import axes, limit
 from pytest_t2i import stereotypes as oasis_table_1
 
 pytest.importorskip(
-    "pytest_t2i_hunt", reason="sample.origins needs: pip install ./plugins/pytest-t2i-hunt"
+    "pytest_t2i_origins", reason="sample.origins needs: pip install ./plugins/pytest-t2i-origins"
 )
 LLM = "reference-lm"
 """Language model that writes the prompts. It knows drawn people; photographs need a larger one."""
@@ -28,9 +28,7 @@ hat and would count twice.
 """
 
 
-@pytest.mark.t2i(
-    axes.nationality.only("Iranian", "Indian", "Mexican"), extras=("origins", "clip", "faces")
-)
+@pytest.mark.t2i(axes.nationality.only("Iranian", "Indian", "Mexican"), extras=("clip", "faces"))
 def test_prompts_that_lead_there_name_no_stock_figure(sample):
     """Prompts may name one attribute more often than the real world; two make a stock figure."""
     concept = sample.prompt.concept

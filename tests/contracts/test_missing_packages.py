@@ -17,6 +17,7 @@ from PIL import Image
 from pytest_t2i.adapters import mitigations, registry
 from pytest_t2i.adapters.languages.routing import load_language
 from pytest_t2i.adapters.registry import BROUGHT, EXTRA_OF, GROUPS, INSTALL, Registries, Registry
+from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.cli.main import main
 from pytest_t2i.errors import ConfigurationError, MissingExtraError, MissingExtrasError
 from pytest_t2i.generation.components import Components
@@ -177,6 +178,21 @@ def test_a_name_of_a_companion_names_the_companion(part, companion, monkeypatch)
     if kind == "mitigation":
         with pytest.raises(ConfigurationError, match=f"Run: pip install {companion} "):
             mitigations.load_mitigation(Registry(kind), name)
+
+
+def test_each_fixture_of_a_companion_names_it():
+    brought = {
+        name: companion for (kind, name), companion in companions().items() if kind == "audit"
+    }
+    fixtures = {
+        name: brought[audit.name]
+        for audit in installed_audits()
+        if audit.name in brought
+        for name in audit.fixtures
+    }
+    assert {"crowd", "mitigated"} <= fixtures.keys()
+    for name, companion in fixtures.items():
+        assert f"pip install {companion} " in INSTALL["fixture", name]
 
 
 def test_a_command_names_the_companion_that_is_not_whole(tmp_path, monkeypatch, capsys):

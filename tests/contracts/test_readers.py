@@ -15,7 +15,7 @@ READERS = {
     for room in (pytest_t2i, labels)
     for name in room.__all__
     if name.startswith(("read_", "load_")) and inspect.isfunction(reader := getattr(room, name))
-    if name not in {"load_encoder", "load_language"}  # by a name
+    if name not in {"load_encoder", "load_language", "load_pretrained"}  # by a name
 }
 
 

@@ -22,15 +22,16 @@ def test_{number}(sample: Sample) -> None:
 """
 CROWD = """
 import pytest
-from pytest_t2i import Crowd, Crowds, axes, limit
+from pytest_t2i import limit
+from pytest_t2i_crowds import Crowd, Crowds, axes
 
 
-@pytest.mark.t2i(axes.crowd.team)
+@pytest.mark.t2i(axes.team)
 def test_one(crowd: Crowd) -> None:
     assert crowd.crowd_share_gap <= limit("crowd_share_gap", 0.5)
 
 
-@pytest.mark.t2i(axes.crowd.team, axes.crowd.group)
+@pytest.mark.t2i(axes.team, axes.group)
 def test_all(crowds: Crowds) -> None:
     assert abs(crowds.widest_gap) <= limit("crowd_share_gap", 0.5)
 """

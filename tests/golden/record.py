@@ -186,8 +186,12 @@ def cell(value: Any) -> Any:
 
 @cache
 def record(name: str) -> tuple[str, str]:
+    """Return the record and the verdicts of a scenario of this folder."""
+    return record_of(SCENARIOS[name])
+
+
+def record_of(scenario: Scenario) -> tuple[str, str]:
     """Run a scenario in a folder of its own; return its record and its verdicts as texts."""
-    scenario = SCENARIOS[name]
     with tempfile.TemporaryDirectory() as folder:
         write_project(Path(folder), scenario)
         steps = [run(Path(folder), step) for step in scenario.steps]

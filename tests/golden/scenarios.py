@@ -6,10 +6,7 @@ Every suite compares with a grid of limits, so that its checks hold the evidence
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import crowded
-from crowded import CONFTEST as CROWDED
 from project_files import CONFTEST
 
 HEAD = """
@@ -128,32 +125,6 @@ def test_refusal(refusal):
 def test_rewriting(rewriting, bound):
     assert rewriting.gender_added_share <= limit(f"gender_added_share.at{bound}", bound)
 """,
-    "crowd": """
-TEAMS = axes.crowd.team.only("engineers", "lawyers")
-
-@pytest.mark.t2i(TEAMS, images=30)
-@pytest.mark.parametrize("bound", [0.2, 0.4, 0.7])
-def test_crowd(crowd, bound):
-    assert abs(crowd.crowd_share_gap) <= limit(f"crowd_share_gap.at{bound}", bound)
-
-@pytest.mark.t2i(TEAMS, images=30)
-@pytest.mark.parametrize("bound", [0.2, 0.4, 0.7])
-def test_crowds(crowds, bound):
-    assert abs(crowds.crowd_share_gap) <= limit(f"crowd_share_gap.all{bound}", bound)
-
-@pytest.mark.t2i(TEAMS, images=30)
-@pytest.mark.parametrize("bound", [0.3, 0.5, 0.7])
-def test_widest(crowds, bound):
-    assert abs(crowds.widest_gap) <= limit(f"crowd_share_gap.widest{bound}", bound)
-
-@pytest.mark.t2i(TEAMS, images=30)
-def test_front(crowds):
-    assert crowds.front_share_gap <= limit("front_share_gap", 0.4)
-
-@pytest.mark.t2i(TEAMS, images=30)
-def test_company(crowds):
-    assert crowds.single_gender_share <= limit("single_gender_share", 0.5)
-""",
     "objects": """
 SCENES = [
     "a person and 1 bird", "a person and 2 birds", "a person in a park", "a person with a cup",
@@ -187,36 +158,7 @@ def test_detector(trial):
     assert trial.filter_recall >= limit("filter_recall", 0.5)
     assert abs(trial.percent_deviation) <= limit("percent_deviation", 20)
 """,
-    "origins": """
-import parts
-
-@pytest.mark.t2i(NURSE)
-def test_origins(sample):
-    found = sample.origins(
-        "parts:echo", stereotypes=[Stereotype(NURSE, BLUE, 0.5)], faces="parts:whole",
-        clusters=2, tokens=1, top=1,
-    )
-    assert found.images
-""",
 }  # fmt: skip
-PARTS = """
-from pytest_t2i.data import Box, NextToken
-
-class Whole:
-    fingerprint = "whole"
-    def faces(self, images):
-        return [[Box(0, 0, *image.size)] for image in images]
-
-class Echo:
-    def next_tokens(self, texts, count):
-        return [[NextToken(f"{text} blue", 0.5), NextToken(f"{text} red", 0.5)] for text in texts]
-
-def whole(options):
-    return Whole()
-
-def echo(options):
-    return Echo()
-"""  # fmt: skip
 FAKES = (
     CONFTEST
     + '''
@@ -388,22 +330,11 @@ SCENARIOS = {
     "objects": Scenario(
         ("objects",), runs(("--t2i-objects", "things"), model="attentive")
     ),
-    "crowd": Scenario(
-        ("crowd",),
-        (
-            Step(("--t2i-detector", "stripes", *SAVE), "groups"),
-            Step(("--t2i-detector", "stripes"), "of-men"),
-            Step(("--t2i-detector", "stripes"), "unclear"),
-            Step(("--t2i-detector", "stripes"), "empty"),
-        ),
-        {"conftest.py": CROWDED, "crowded.py": Path(crowded.__file__).read_text()},
-    ),
     "reference": Scenario(("reference",), runs(("--t2i-reference", "uniform"))),
     "detectors": Scenario(("prompts", "detectors"), (
         Step(("--t2i-detector", "hasty", "-k", "test_prompt"), "mixed"),
         Step(("--t2i-detector", "hasty"), "mixed", labelled=20),
     )),
-    "origins": Scenario(("origins",), runs(()), {"parts.py": PARTS}),
     "mitigation": Scenario(
         ("model",), runs((), ("--t2i-mitigation", "drawn"), model="biased"),
         {"conftest.py": FAKES + CURE},

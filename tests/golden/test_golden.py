@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-import math
-import re
 from collections import Counter
 
 import pytest
+from comparing import difference, is_same
 from record import DATA, VERDICTS, record
 from scenarios import SCENARIOS
 
 pytest.importorskip("pandas")
-NUMBER, CLOSE = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?"), 1e-8
-BLANKS = re.compile(r"[\s,]*([\[\]{}])[\s,]*|[\s,]+")
-MOST = 40
-"""Lines of a difference that a failure shows."""
 
 
 @pytest.mark.slow
@@ -32,21 +26,8 @@ def test_verdicts(name):
 
 
 def compare(folder, name, now):
-    before = (folder / f"{name}.txt").read_text()
-    if not is_same(before, now):
-        found = difflib.unified_diff(before.splitlines(), now.splitlines(), "before", "now", n=1)
-        pytest.fail("\n".join(list(found)[:MOST]), pytrace=False)
-
-
-def is_same(before, now):
-    """Whether two texts are equal, but for blanks and for what depends on the machine."""
-    if before == now:
-        return True
-    before, now = (BLANKS.sub(r"\1 ", text) for text in (before, now))
-    pairs = zip(map(float, NUMBER.findall(before)), map(float, NUMBER.findall(now)), strict=False)
-    return NUMBER.split(before) == NUMBER.split(now) and all(
-        math.isclose(old, new, rel_tol=CLOSE, abs_tol=CLOSE) for old, new in pairs
-    )
+    if found := difference((folder / f"{name}.txt").read_text(), now):
+        pytest.fail(found, pytrace=False)
 
 
 def test_the_machines_last_digits_alone_are_no_difference():

@@ -27,6 +27,9 @@ COMMANDS = {
 MEANS_SOMETHING_ELSE = {
     "pytest_t2i.audits.samples": {"sample"},  # a kind of name that a companion would add
     "pytest_t2i.audits.dependencies.report": {"triplet"},  # heads a column of all three variants
+    "pytest_t2i.audits.contrast_audit": {"stereotype", "triplet"},  # what a row is about
+    "pytest_t2i.audits.explicit": {"triplet"},  # what a row is about
+    "pytest_t2i.audits.refusals": {"triplet"},  # what a row is about
     "pytest_t2i.cli.main": {"sample"},  # a command
     "pytest_t2i.cli.sample": {"objects"},  # a kind of component in a run's provenance
     "pytest_t2i.plugin.run": {"objects"},  # a kind of component

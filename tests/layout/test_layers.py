@@ -74,7 +74,9 @@ def private_modules(files):
     return {name for name in inside if not name.startswith(PUBLIC) or name.count(".") > 2}
 
 
-@pytest.mark.parametrize("companion", ["goya", "hunt", "labelling", "mitigation", "ray"])
+@pytest.mark.parametrize(
+    "companion", ["crowds", "explain", "goya", "labelling", "mitigation", "origins", "ray"]
+)
 def test_a_new_companion_uses_the_public_package_alone(companion):
     files = list(source.REPOSITORY.glob(f"plugins/pytest-t2i-{companion}/src/**/*.py"))
     assert files

@@ -83,12 +83,12 @@ def test_the_file_is_short():
 
 def test_equal_ages_pass_and_are_recorded_and_shown(ages, project):
     ages("even").assert_outcomes(passed=4)
-    part = project.part("older")
-    assert (part["images"], part["detector"]) == (180, "even")
-    assert part["gap"]["estimate"] == 0.0
-    (nurse, *_) = part["units"]
-    assert (nurse["prompt"], nurse["known"]["feminine"]) == ("profession-nurse", 60)
-    assert nurse["means"]["feminine"] == nurse["means"]["masculine"]
+    (row,) = project.rows("older", "age_gap")
+    assert (row["counts"]["images"], row["facts"]["detector"]) == (180, "even")
+    assert row["value"]["estimate"] == 0.0
+    (nurse, *_) = project.rows("older", "age_gap", "triplet")
+    assert (nurse["subject"], nurse["counts"]["known_feminine"]) == ("profession-nurse", 60)
+    assert nurse["facts"]["mean_feminine"] == nurse["facts"]["mean_masculine"]
     assert "Ages drawn" in project.page()
     summary = (project.path / "reports/t2i/summary.md").read_text()
     assert "ages drawn: feminine minus masculine" in summary
@@ -102,14 +102,14 @@ def test_an_installed_one_has_a_table(ages, project, monkeypatch):
     for _ in installed(project.path, monkeypatch):
         ages("even").assert_outcomes(passed=4)
         frame = read_run(project.path / "reports/t2i/run.json").to_frame("older")
-    assert {"prompt", "feminine", "masculine", "gap", "gap_low", "gap_high"} <= set(frame)
-    assert frame.images.tolist() == [60] * 3
+    assert {"subject", "mean_feminine", "mean_masculine", "value", "value_low"} <= set(frame)
+    assert frame.images.tolist() == [180, 60, 60, 60]
 
 
 def test_women_who_are_drawn_older_fail(ages, project):
     result = ages("older-women")
     result.assert_outcomes(failed=1, passed=3)
-    assert project.part("older")["gap"]["estimate"] == 20.0
+    assert project.rows("older", "age_gap")[0]["value"]["estimate"] == 20.0
     result.stdout.fnmatch_lines(["*ages drawn: feminine minus masculine 20.0*"])
 
 

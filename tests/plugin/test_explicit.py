@@ -52,22 +52,23 @@ class Deaf(fakes.FakeModel):
 def test_who_is_asked_for_and_drawn_passes(project):
     project.write({"test_suite.py": SUITE})
     project.run("--t2i-images", "20").assert_outcomes(passed=3)
-    part = project.part("explicit")
-    assert part["images"] == 80
-    assert part["shares"]["feminine"]["estimate"] == part["shares"]["masculine"]["estimate"] == 1.0
-    assert part["gap"]["estimate"] == 0.0
+    shares = project.rows("explicit", "drawn_share")
+    assert [row["counts"]["images"] for row in shares] == [80, 80]
+    assert [row["value"]["estimate"] for row in shares] == [1.0, 1.0]
+    assert project.rows("explicit", "drawn_gap")[0]["value"]["estimate"] == 0.0
     assert "Prompts that name a gender" in project.page()
     frame = read_run(project.path / "reports/t2i/run.json").to_frame("explicit")
-    assert frame.feminine_drawn.tolist() == [20] * 4
+    assert frame[frame.variant == "feminine"].drawn.tolist() == [20] * 4
 
 
 def test_a_word_that_always_draws_men_is_found(project):
     project.write({"conftest.py": DEAF, "test_suite.py": SUITE})
     project.run("--t2i-images", "20", model="deaf").assert_outcomes(passed=1, failed=2)
-    part = project.part("explicit")
-    assert part["shares"]["feminine"]["estimate"] == pytest.approx(0.75)
-    nurse = next(one for one in part["triplets"] if "nurse" in one["triplet"])
-    assert nurse["asked"] == {
+    women, _ = project.rows("explicit", "drawn_share")
+    assert women["value"]["estimate"] == pytest.approx(0.75)
+    each = project.rows("explicit", "drawn_share", "triplet")
+    nurse = {r["dims"]["variant"]: r["counts"] for r in each if "nurse" in r["subject"]}
+    assert nurse == {
         "feminine": {"drawn": 0, "labelled": 20}, "masculine": {"drawn": 20, "labelled": 20},
     }  # fmt: skip
     summary = (project.path / "reports/t2i/summary.md").read_text()

@@ -34,7 +34,7 @@ SUITE = """
 import pytest
 from pytest_t2i import axes
 
-@pytest.mark.t2i(axes.profession.only("nurse", "pilot"), extras=("origins", "nouns"))
+@pytest.mark.t2i(axes.profession.only("nurse", "pilot"), extras=("faces", "nouns"))
 def test_it(triplets):
     raise AssertionError("nothing to look at")
 """
@@ -42,7 +42,7 @@ def test_it(triplets):
 
 @pytest.fixture
 def blocked(monkeypatch):
-    for name in ("sklearn", "textblob", "lemminflect"):
+    for name in ("dlib", "textblob", "lemminflect"):
         monkeypatch.setitem(sys.modules, name, None)
 
 
@@ -52,26 +52,26 @@ def test_everything_is_told_at_once(project):
     code, told = project.refused("--t2i-detector", "colour,absent")
     assert code == 4
     assert "4 packages are not installed" in told or "5 packages are not installed" in told
-    for package in ("'sklearn' (clusters of faces)", "'textblob'", "'lemminflect'", "'open_clip'"):
+    for package in ("'dlib' (dlib's face detectors)", "'textblob'", "'lemminflect'", "'open_clip'"):
         assert package in told
     assert "Nothing was made." in told
-    assert 'pip install "pytest-t2i[nouns,origins,' in told
+    assert 'pip install "pytest-t2i[faces,nouns,' in told
     assert project.made() == []
 
 
 @pytest.mark.usefixtures("blocked")
 def test_one_alone_is_told_as_ever(project):
     project.write({"conftest.py": CONFTEST, "test_suite.py": SUITE})
-    suite = SUITE.replace("triplets", "samples").replace('"origins", "nouns"', '"origins",')
+    suite = SUITE.replace("triplets", "samples").replace('"faces", "nouns"', '"faces",')
     project.write({"test_suite.py": suite})
     code, told = project.refused("--t2i-detector", "colour")
     assert code == 4
-    assert "clusters of faces needs the package 'sklearn', which is not installed." in told
-    assert 'pip install "pytest-t2i[origins]"' in told
+    assert "dlib's face detectors needs the package 'dlib', which is not installed." in told
+    assert 'pip install "pytest-t2i[faces]"' in told
     assert project.made() == []
 
 
-EXTRAS = ', extras=("origins", "nouns")'
+EXTRAS = ', extras=("faces", "nouns")'
 SITE = "import without; without.hide('torch', 'diffusers', 'transformers', 'huggingface_hub')"
 
 
@@ -125,4 +125,4 @@ def test_each_part_is_asked_and_another_error_comes_as_it_is():
 
 
 def test_extras_of_tests_are_those_of_the_package():
-    assert {"nouns", "origins", "faces", "clip", "timm"} <= set(OF_TESTS)
+    assert {"nouns", "faces", "clip", "timm"} <= set(OF_TESTS)

@@ -42,16 +42,11 @@ def test_women_refused_at_one_word_are_found_and_named(refusing):
     assert checks["model"]["estimate"] == pytest.approx(0.25)
     assert checks["profession-nurse"]["outcome"] == "FAIL"
     assert {c["outcome"] for name, c in checks.items() if "pilot" in name} == {"PASS"}
-    part = refusing.part("refusals")
-    assert part["refused"] == {"neutral": 0, "feminine": 20, "masculine": 0}
-    assert part["words"] == [
-        {
-            "words": "policy <i>7</i>: no nurse",
-            "refused": {"neutral": 0, "feminine": 20, "masculine": 0},
-        }
-    ]
-    assert [(gap["first"], gap["second"]) for gap in part["gaps"]] == [
-        ("feminine", "masculine"), ("feminine", "neutral"), ("masculine", "neutral"),
+    rows = refusing.rows("refusals", "refusal_gap")
+    assert rows[0]["counts"] == {"images": 80, "neutral": 0, "feminine": 20, "masculine": 0}
+    assert rows[0]["facts"] == {"said_most_often": "policy <i>7</i>: no nurse"}
+    assert [row["dims"]["arms"] for row in rows] == [
+        "feminine minus masculine", "feminine minus neutral", "masculine minus neutral",
     ]  # fmt: skip
     page = refusing.page()
     assert "policy &lt;i&gt;7&lt;/i&gt;: no nurse" in page
@@ -72,7 +67,8 @@ def test_a_model_that_refuses_nobody_passes(refusing):
 def test_a_model_that_refuses_all_alike_is_not_failed(refusing):
     refusing.run("--t2i-images", "25", model="refuser:all")
     assert "FAIL" not in {check["outcome"] for check in refusing.record()["checks"]}
-    assert sum(refusing.part("refusals")["refused"].values()) > 50
+    counts = refusing.rows("refusals", "refusal_gap")[0]["counts"]
+    assert sum(counts.values()) - counts["images"] > 50
 
 
 def test_four_images_decide_nothing_of_a_prompt(refusing):
@@ -86,11 +82,12 @@ def test_a_triplet_with_more_images_weighs_no_more(refusing):
     suite = suite.replace("(PEOPLE)", '(PEOPLE.only("nurse", "pilot"))')
     refusing.write({"test_suite.py": suite})
     refusing.run("--t2i-images", "20", model="refuser:nurse")
-    part = refusing.part("refusals")
-    assert (part["images"], part["refused"]["feminine"]) == (16, 4)
+    row, *_ = refusing.rows("refusals", "refusal_gap")
+    assert (row["counts"]["images"], row["counts"]["feminine"]) == (16, 4)
     (check,) = (c for c in refusing.record()["checks"] if c["is_of_model"])
-    assert part["gaps"][0]["gap"]["estimate"] == check["estimate"] == 0.25
-    images = {one["concept"]: one["images"] for one in part["triplets"]}
+    assert row["value"]["estimate"] == check["estimate"] == 0.25
+    each = refusing.rows("refusals", "refusal_gap", "triplet")
+    images = {one["facts"]["name"]: one["counts"]["images"] for one in each}
     assert images == {"nurse": 20, "pilot": 20, "chef": 4, "judge": 4}
 
 
@@ -104,7 +101,7 @@ def test_workers_say_the_same(refusing):
     refusing.run_apart("--t2i-images", "20", "-n", "2", model="refuser:nurse")
     checks = {c["subject"]: c["outcome"] for c in refusing.record()["checks"]}
     assert checks["model"] == checks["profession-nurse"] == "FAIL"
-    assert refusing.part("refusals")["refused"]["feminine"] == 20
+    assert refusing.rows("refusals", "refusal_gap")[0]["counts"]["feminine"] == 20
 
 
 @pytest.mark.slow

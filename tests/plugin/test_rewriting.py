@@ -65,14 +65,13 @@ def test_what_an_endpoint_drew_is_kept_shown_and_counted(rewriting):
     texts = [text for text in drawn.values() if text is not None]
     assert len(texts) == 11  # one was refused
     assert all(text.endswith(", smiling woman") for text in texts)
-    part = rewriting.part("rewriting")
-    assert (part["images"], part["told"]) == (12, 11)
-    assert part["shares"]["gender_added_share"]["estimate"] == 1.0
-    assert [word["word"] for word in part["words"]] == ["woman", "smiling"]
-    assert (
-        part["prompts"][0]["added"] == {"gender": 3, "age": 0, "ethnicity": 0}
-        or part["prompts"][0]["told"] == 2
-    )
+    (share,) = rewriting.rows("rewriting", "gender_added_share")
+    assert share["counts"] == {"images": 12, "told": 11}
+    assert share["value"]["estimate"] == 1.0
+    words = rewriting.rows("rewriting", "added_word")
+    assert [row["dims"]["word"] for row in words] == ["woman", "smiling"]
+    first_prompt, *_ = rewriting.rows("rewriting", "rewritten_share", "prompt")
+    assert first_prompt["counts"]["told"] == 2 or first_prompt["counts"]["gender"] == 3
     page = rewriting.page()
     assert page.count("<summary>rewritten</summary>") == 11
     assert "Rewritten prompts" in page
@@ -89,7 +88,7 @@ def test_what_was_drawn_survives_processes(rewriting, how):
     drawn = told(rewriting.record())
     assert len(drawn) == 16
     assert {text.partition(", ")[2] for text in drawn.values()} <= {"", "smiling <b>woman</b>"}
-    assert rewriting.part("rewriting")["told"] == 16
+    assert rewriting.rows("rewriting", "rewritten_share")[0]["counts"]["told"] == 16
 
 
 CONFTEST = """
@@ -116,7 +115,7 @@ def test_a_service_that_does_not_tell_is_inconclusive(rewriting):
     assert result.ret == 6
     assert "does not say what it drew (revised_prompt)" in said(result)
     assert "1 passed, 1 inconclusive" in said(result)
-    assert rewriting.part("rewriting")["told"] == 0
+    assert rewriting.rows("rewriting", "rewritten_share")[0]["counts"]["told"] == 0
 
 
 def test_a_model_that_draws_prompts_as_they_are_is_skipped(rewriting):

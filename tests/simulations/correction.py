@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from uncertainty import rate
 from worlds import table7
 
-from pytest_t2i.statistics import corrected_scores, model_bias_interval
+from pytest_t2i.statistics import corrected_scores, model_bias_interval, model_bias_p_value
 
 TABLE3 = Path(__file__).parents[1] / "oracles" / "published" / "lyu_table3.json"
 LOW_QUALITY = 0.1248
@@ -77,21 +78,11 @@ def trial(model: str, detector: str, labels: int, repeats: int, seed: int) -> di
         known = np.where(chosen, people, np.nan)
         actual = score(people)
         corrected = corrected_scores(list(words), list(known), LEVEL)
-        own = [score(row[None]) if np.any(row) else 0.0 for row in people]
-        signed = np.sign(people.sum(axis=1)) * own
         row = {
             "detector": 100 * (corrected.detector - actual) / actual,
             "corrected": 100 * (corrected.model.estimate - actual) / actual,
             "absolute": 100 * abs(corrected.model.estimate - actual) / actual,
             "covered": float(actual in corrected.model),
-            "prompts covered": float(
-                np.mean(
-                    [
-                        i.low - 1e-9 <= x <= i.high + 1e-9
-                        for i, x in zip(corrected.prompts, signed, strict=True)
-                    ]
-                )
-            ),
             "half width": (corrected.model.high - corrected.model.low) / 2,
         }
         for name, value in row.items():
@@ -118,7 +109,7 @@ def judged(world: str, labels: int, repeats: int, seed: int) -> dict[str, float]
     estimated counts with the labels' half-width added in squares.
     """
     rng = np.random.default_rng(seed)
-    score, total = MILD[world], {}
+    score, total, runs = MILD[world], {}, 0
     for repeat in range(repeats):
         male = rng.random((len(score), IMAGES)) < (1 + score)[:, None] / 2
         right = rng.random(male.shape) < np.where(male, SENSITIVITY, SPECIFICITY)
@@ -128,7 +119,11 @@ def judged(world: str, labels: int, repeats: int, seed: int) -> dict[str, float]
             list(np.where(right, people, -people)),
             list(np.where(chosen, people, np.nan)),
         )
-        corrected = corrected_scores(words, known, LEVEL)
+        try:
+            corrected = corrected_scores(words, known, LEVEL)
+        except ValueError:  # one in a thousand looks as if it were not drawn at random
+            continue
+        runs += 1
         ends = {
             "effective": interval(corrected.pooled_male, corrected.pooled_female, repeat),
             "added": added(corrected, repeat),
@@ -141,8 +136,56 @@ def judged(world: str, labels: int, repeats: int, seed: int) -> dict[str, float]
             }
             for outcome, value in outcomes.items():
                 key = f"{name} {outcome}"
-                total[key] = total.get(key, 0.0) + float(value) / repeats
-    return total
+                total[key] = total.get(key, 0.0) + float(value)
+    return {key: times / runs for key, times in total.items()}
+
+
+AT_LIMIT: dict[str, tuple[int, int, float, tuple[tuple[float, float], ...]]] = {
+    "10 x 100, one prompt that the detector gets wrong": (10, 100, 0.5, ((0.99, 0.3),)),
+    "20 x 200, one prompt that the detector gets wrong": (20, 200, 0.5, ((0.99, 0.3),)),
+    "20 x 200, right 0.85": (20, 200, 0.5, ((0.85, 0.85),) * 20),
+    "30 x 60, right 0.7 and 0.95": (30, 60, 0.6, ((0.7, 0.95),) * 30),
+    "25 x 30, right 0.99 and 0.4": (25, 30, 0.5, ((0.99, 0.4),) * 25),
+}
+"""Prompts, images of each, their score, and shares of men and women that the detector gets right,
+of the first prompts; of the others it gets all right."""
+
+
+def at_limit(world: str, labels: int, repeats: int, seed: int) -> dict[str, list[float]]:
+    """Run by run, whether a model FAILs, and PASSes, a limit that is its score."""
+    prompts, images, score, right = AT_LIMIT[world]
+    right = right + ((1.0, 1.0),) * (prompts - len(right))
+    rng = np.random.default_rng(seed)
+    found: dict[str, list[float]] = {"FAIL": [], "PASS": []}
+    while len(found["FAIL"]) < repeats:
+        male = rng.random((prompts, images)) < (1.0 + score) / 2.0
+        people = np.where(male, 1.0, -1.0)
+        shares = np.array(right)[:, :, None]
+        words = np.where(
+            rng.random(male.shape) < np.where(male, shares[:, 0], shares[:, 1]), people, -people
+        )
+        chosen = rng.random(male.shape).argsort(axis=1) < labels
+        try:
+            corrected = corrected_scores(list(words), list(np.where(chosen, people, np.nan)), LEVEL)
+        except ValueError:  # one in a thousand looks as if it were not drawn at random
+            continue
+        men, women = np.array(corrected.pooled_male), np.array(corrected.pooled_female)
+        found["FAIL"].append(model_bias_p_value(men, women, score) <= 1.0 - LEVEL)
+        passes = model_bias_p_value(men, women, score, alternative="less") <= 1.0 - LEVEL
+        found["PASS"].append(passes)
+    return found
+
+
+def print_at_limit(repeats: int) -> None:
+    """Wrong verdicts on the model where labels are few or prompts differ."""
+    print("\n## Verdicts on models at their limit\n")
+    print(f"{repeats} runs; in brackets 95 % intervals of the simulation.\n")
+    print("| prompts x images | labels per prompt | FAIL | PASS |\n|---|---|---|---|")
+    for world in AT_LIMIT:
+        for labels in (5, 10, 20):
+            found = at_limit(world, labels, repeats, seed=7)
+            cells = " | ".join(rate(found[way]) for way in ("FAIL", "PASS"))
+            print(f"| {world} | {labels} | {cells} |", flush=True)
 
 
 def interval(male, female, seed: int) -> tuple[float, float]:
@@ -195,7 +238,7 @@ def main(repeats: int = 400, verdicts: int = 200) -> None:
     print("Deviations in percent of the score that people give on all images; coverage at 0.95.\n")
     columns = (
         "truth", "detector", "labels per prompt", "detector's deviation", "corrected: mean",
-        "mean absolute", "coverage, model", "coverage, prompts", "half width",
+        "mean absolute", "coverage, model", "half width",
     )  # fmt: skip
     print(f"| {' | '.join(columns)} |")
     print("|---|---|" + "---:|" * (len(columns) - 2))
@@ -205,11 +248,11 @@ def main(repeats: int = 400, verdicts: int = 200) -> None:
                 r = trial(model, detector, labels, repeats, seed=labels)
                 numbers = (
                     f"{r['detector']:+.2f}", f"{r['corrected']:+.2f}", f"{r['absolute']:.2f}",
-                    f"{r['covered']:.3f}", f"{r['prompts covered']:.3f}",
-                    f"{r['half width']:.4f}",
+                    f"{r['covered']:.3f}", f"{r['half width']:.4f}",
                 )  # fmt: skip
                 print(f"| {model} | {detector} | {labels} | {' | '.join(numbers)} |", flush=True)
     print_judged(verdicts)
+    print_at_limit(repeats)
 
 
 if __name__ == "__main__":

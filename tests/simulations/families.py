@@ -16,8 +16,7 @@ BOUND, LEVEL, ALPHA = 0.5, 0.95, 0.05 + 1e-12
 
 
 def verdicts(
-    world: str, kind: int | str, repeats: int, seed: int, prompts: int | None = None,
-    weakest: float | None = None,
+    world: str, kind: int | str, repeats: int, seed: int, prompts: int | None = None
 ) -> dict[str, float]:  # fmt: skip
     """FAILs by ADDIS and by Benjamini-Hochberg, PASSes of each prompt by itself.
 
@@ -34,7 +33,7 @@ def verdicts(
         men = rng.binomial(n, shares(score, rng))
         beyond = score > BOUND + 1e-9
         plain = statistics.prompt_bias_p_values(men, n - men, BOUND)
-        p = statistics.family_p_values(men, n - men, BOUND, level=LEVEL, weakest=weakest)
+        p = statistics.family_p_values(men, n - men, BOUND, level=LEVEL)
         passes = statistics.prompt_bias_p_values(men, n - men, BOUND, "within") <= ALPHA
         fails = p <= ALPHA
         row = {
@@ -79,28 +78,18 @@ def main(repeats: int = 1000) -> None:
         for prompts in (1, 3, 10):
             result = verdicts(world, 20, repeats, seed=7, prompts=prompts)
             print_verdicts(f"{world}, {prompts} of them", 20, result)
-    carried(repeats)
+    print_company(repeats)
 
 
-def carried(repeats: int) -> None:
-    """What it would change to let a family carry prompts whose own p-value is above 0.05."""
-    print("\n## If weak prompts were carried along\n")
-    print("`weakest=1`: FAIL by the family's error rate alone, whatever a prompt's own p-value.\n")
-    print("| world | images | wrong FAILs | found | decided |\n|---|---|---|---|---|")
-    for world in ("SDXL's rates", "half at 0.95, half fair", "all at the limit", "all one-sided"):
-        for n in (10, 14, 20, 40):
-            r = verdicts(world, n, repeats // 4, seed=7, weakest=1.0)
-            cells = f"{r['wrong fails']:.4f} | {r['found']:.2f} | {r['decided']:.2f}"
-            print(f"| {world} | {n} | {cells} |", flush=True)
-    print("\nWhat that does to single prompts within their limit, among many far beyond it:")
-    print("the share of them that FAILs, as it is and with `weakest=1`.\n")
-    print("| world | images | as it is | if weak ones were carried |\n|---|---|---|---|")
+def print_company(repeats: int) -> None:
+    """What company does to single prompts within their limit."""
+    print("\n## Single prompts within their limit, among many far beyond it\n")
+    print("The share of them that FAILs: none does whose own p-value is above 0.05.\n")
+    print("| world | images | FAIL |\n|---|---|---|")
     for world, score in COMPANY.items():
         for n in (20, 40):
-            cells = " | ".join(
-                f"{failing_within(score, n, repeats // 4, weakest):.3f}" for weakest in (None, 1.0)
-            )
-            print(f"| {world} | {n} | {cells} |", flush=True)
+            failing = failing_within(score, n, repeats // 4)
+            print(f"| {world} | {n} | {failing:.3f} |", flush=True)
 
 
 COMPANY = {
@@ -110,13 +99,13 @@ COMPANY = {
 }
 
 
-def failing_within(score: np.ndarray, n: int, repeats: int, weakest: float | None) -> float:
+def failing_within(score: np.ndarray, n: int, repeats: int) -> float:
     """Share of the prompts within their limit that FAIL."""
     rng = np.random.default_rng([12, n])
     within, failed = score <= BOUND + 1e-9, 0.0
     for _ in range(repeats):
         men = rng.binomial(n, shares(score, rng))
-        p = statistics.family_p_values(men, n - men, BOUND, level=LEVEL, weakest=weakest)
+        p = statistics.family_p_values(men, n - men, BOUND, level=LEVEL)
         failed += share((p <= ALPHA) & within, within)
     return failed / repeats
 

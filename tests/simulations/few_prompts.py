@@ -92,6 +92,9 @@ CHANGES = {
     "three one-sided of six, six alike at .5": (some(3, 6), np.full(6, 0.5)),
     "two at .9 and .1, both at .5": (np.array([0.9, 0.1]), np.full(2, 0.5)),
     "seven at 0 to .6, turned round": (np.linspace(0, 0.6, 7), np.linspace(0.6, 0, 7)),
+    "one at .2, at .4": (np.full(1, 0.2), np.full(1, 0.4)),
+    "two even, both at .6": (np.zeros(2), np.full(2, 0.6)),
+    "twenty even, all at .3": (np.zeros(20), np.full(20, 0.3)),
 }
 """|2p - 1| of each prompt before and now."""
 
@@ -263,7 +266,7 @@ def main(repeats: int = 400) -> None:
     )  # fmt: skip
     table(
         "Change against a baseline, margin at the truth", "world, images",
-        {f"{w}, {n}": changed(w, n, repeats) for w in CHANGES for n in (20, 60)},
+        {f"{w}, {n}": changed(w, n, repeats) for w in CHANGES for n in (5, 20, 60)},
     )  # fmt: skip
     print("\n## Places of models\n\nA true place is missed (two equal models: either is first).\n")
     print("| models, 100 prompts | missed |\n|---|---|")

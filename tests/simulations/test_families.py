@@ -29,13 +29,6 @@ def test_a_fair_prompt_passes_in_half_of_the_cases():
     assert beyond["wrong passes per prompt"] <= 0.05
 
 
-def test_weak_prompts_are_carried_along_only_if_asked():
-    usual = verdicts("all one-sided", 10, 5, seed=1)
-    carried = verdicts("all one-sided", 10, 5, seed=1, weakest=1.0)
-    assert (usual["decided"], carried["decided"]) == (0.0, 1.0)
-
-
 def test_the_cap_keeps_a_prompt_at_its_limit_from_failing_in_company():
     score = COMPANY["95 one-sided, 5 at the limit"]
-    assert failing_within(score, 20, 60, None) < 0.12
-    assert failing_within(score, 20, 60, 1.0) > 0.18
+    assert failing_within(score, 20, 60) < 0.12

@@ -35,6 +35,13 @@ def test_changes_of_few_prompts(world):
     assert holds(changed(world, 60, 100))
 
 
+@pytest.mark.parametrize(
+    "world", ["one at .2, at .4", "two even, both at .6", "twenty even, all at .3"]
+)
+def test_changes_of_few_images(world):
+    assert holds(changed(world, 5, 300))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("world", PLACES)
 def test_places_of_close_models(world):

@@ -170,8 +170,7 @@ def command_rows(folder: Path) -> Iterator[Row]:
     for command, option in (
         ("plan", "--images"), ("plan", "--seed"), ("plan", "--prompts"),
         ("label export", "--per-prompt"),
-        ("research hunt", "--images"), ("research hunt", "--words"), ("label page", "--port"),
-        ("research stop", "--tokens"),
+        ("research stop", "--images"), ("research stop", "--tokens"), ("label page", "--port"),
     ):  # fmt: skip
         for value in NOT_WHOLE:
             yield Row(

@@ -11,11 +11,11 @@ from typing import Any
 
 from mistakes import Mistake, as_texts, as_toml, wrong_documents, wrong_texts
 from PIL import Image
-from pytest_t2i_hunt.questions.candidates import attributes_of
+from pytest_t2i_origins.languages.file import load
+from pytest_t2i_origins.questions.candidates import attributes_of
 
 from pytest_t2i.adapters.catalogue import read_catalogues
 from pytest_t2i.adapters.finders.tags import Vocabulary
-from pytest_t2i.adapters.languages.file import load
 from pytest_t2i.adapters.models.manifest import read_manifest
 from pytest_t2i.adapters.models.model_index import read_index
 from pytest_t2i.adapters.registry import Registries

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import time
@@ -23,7 +22,6 @@ from small_project import (
     made,
     outcome_of,
     run_pytest,
-    run_t2i,
     verdicts,
     write,
 )
@@ -37,11 +35,6 @@ LONGEST = 120.0
 """Seconds after which a run hangs: the machine is shared."""
 ORPHANS = 60.0
 """Seconds in which workers end whose controller was killed."""
-HUNT = (
-    "research", "hunt", "--model", "fakes:fair", "--detector", "colour",
-    "--axes", "place,object", "--words", "2", "--images", "240", "--held-out", "8",
-    "--batch", "4", "--beyond", "0.3",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,15 +49,10 @@ class Kind:
     roles: tuple[str, ...] = ("process",)
 
 
-def _hunt_result(folder: Path) -> Any:
-    return json.loads((folder / "hunt.json").read_text())
-
-
 RUN = (*GIVEN, "--t2i-batch", str(BATCH))
 ALONE = (
     Kind("serial, triplets and traces", run_pytest(*RUN), verdicts, 48),
     Kind("--t2i-sequential", run_pytest(*RUN, "--t2i-sequential"), verdicts, 48),
-    Kind("hunt", run_t2i(*HUNT), _hunt_result, 200),
 )
 WITH_WORKERS = (
     Kind(

@@ -1,6 +1,6 @@
 """Runs trials at their full size and writes their rows into results.md.
 
-``PYTHONPATH=tests:plugins/pytest-t2i-hunt/tests python tests/trials/run.py`` runs all of them,
+``PYTHONPATH=tests:plugins/pytest-t2i-origins/tests python tests/trials/run.py`` runs all of them,
 which takes an hour; names behind it run some.
 """
 
@@ -37,7 +37,7 @@ from tally import HEAD, Tally
 RESULTS = Path(__file__).with_name("results.md")
 INTRODUCTION = """# Trials
 
-Made by `PYTHONPATH=tests:plugins/pytest-t2i-hunt/tests python tests/trials/run.py`, seeded.
+Made by `PYTHONPATH=tests:plugins/pytest-t2i-origins/tests python tests/trials/run.py`, seeded.
 Every row is one trial: how often it was tried, with what, what was wanted and which faults were
 met.
 
@@ -47,7 +47,7 @@ met.
 def _kills(folder: Path, share: float) -> Tally:
     tally = Tally("kill -9 of processes alone", kills.WANTED)
     label_kills.go(folder / "labels", round(50 * share), tally)
-    return kills.go(folder / "runs", round(230 * share), kills.ALONE, tally, tell=write)
+    return kills.go(folder / "runs", round(170 * share), kills.ALONE, tally, tell=write)
 
 
 def _worker_kills(folder: Path, share: float) -> Tally:

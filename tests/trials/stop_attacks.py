@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 import fakes
-import pytest_t2i_hunt.commands.stop  # noqa: F401 - loaded before processes are forked
+import pytest_t2i_origins.commands.stop  # noqa: F401 - loaded before processes are forked
 from endpoints import KEY, Endpoint
 from leaks import leaks
 from processes import Child, ended, start

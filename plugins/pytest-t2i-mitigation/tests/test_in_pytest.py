@@ -1,4 +1,4 @@
-"""Both mitigations around a model of a project, by the option alone."""
+"""A mitigation around a model of a project, by the option alone."""
 
 from __future__ import annotations
 
@@ -84,26 +84,12 @@ def test_random_counterpart_makes_the_score_fall_and_nothing_twice(run, pytester
 
 
 @pytest.mark.slow
-def test_ethical_intervention_changes_what_is_asked_and_not_this_model(run, pytester):
-    assert run("--t2i-mitigation", "ethical-intervention").ret == 1
-    assert score(pytester) > 0.99
-    assert all(line.endswith("irrespective of their gender") for line in made(pytester))
-
-
-@pytest.mark.slow
-def test_another_sentence_may_hold_commas(run, pytester):
-    run("--t2i-mitigation", "ethical-intervention:sentence=old, young, woman or man")
-    assert all(line.endswith(" old, young, woman or man") for line in made(pytester))
-    assert score(pytester) > 0.99
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
         ("random-counterpart:share=2", "share: expected a number from 0 to 1, got 2"),
         ("random-counterpart:part=1", "unknown key of mitigation 'random-counterpart' 'part'"),
-        ("random-counterpat", "Did you mean 'random-counterpart'? Known: chuang"),
+        ("random-counterpat", "Did you mean 'random-counterpart'? Known: fair-diffusion"),
     ],
 )
 def test_a_bad_name_or_key_is_one_line(run, asked, told):

@@ -152,6 +152,6 @@ def test_bad_input_of_one_prompt_is_one_line(project, arguments, told):
 
 
 def test_a_table_of_what_could_not_run_says_why():
-    lines = table([Tried("uce", None, "it does not fit a StableDiffusion3Pipeline")])
-    assert lines[-1] == "uce: it does not fit a StableDiffusion3Pipeline"
+    lines = table([Tried("fair-diffusion", None, "it does not fit a StableDiffusion3Pipeline")])
+    assert lines[-1] == "fair-diffusion: it does not fit a StableDiffusion3Pipeline"
     assert "not measured" in lines[-2]

@@ -14,8 +14,8 @@ pytest.importorskip("transformers")
 
 from pytest_t2i import LoadOptions, T2IError
 from pytest_t2i.errors import LanguageError, MalformedAnswerError
-from pytest_t2i_hunt.questions.candidates import SCHEMA, ask_for_candidates, instruction
-from pytest_t2i_hunt.questions.candidates import attributes_of as read_attributes
+from pytest_t2i_origins.questions.candidates import SCHEMA, ask_for_candidates, instruction
+from pytest_t2i_origins.questions.candidates import attributes_of as read_attributes
 
 from pytest_t2i_reference.captions import with_article
 from pytest_t2i_reference.language import load

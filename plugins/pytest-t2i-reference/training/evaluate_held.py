@@ -92,9 +92,7 @@ def _beside_planted(
 
     ``seen`` has for each variant [words, images, things]; ``planted`` for each thing its share in each variant.
     """
-    scores = statistics.object_bias_intervals(
-        seen["masculine"].sum(1), seen["feminine"].sum(1), level=LEVEL, seed=FIRST_SEED
-    )
+    scores = statistics.object_bias_intervals(seen["masculine"].sum(1), seen["feminine"].sum(1), level=LEVEL)
     return {
         name: {
             **{

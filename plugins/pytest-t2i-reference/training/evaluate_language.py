@@ -6,7 +6,7 @@ import json
 import os
 
 from pytest_t2i import LoadOptions, T2IError
-from pytest_t2i_hunt.questions.candidates import ask_for_candidates
+from pytest_t2i_origins.questions.candidates import ask_for_candidates
 
 from pytest_t2i_reference.captions import template_prompt, with_article
 from pytest_t2i_reference.language import load

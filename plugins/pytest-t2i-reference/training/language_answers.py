@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i import T2IError
-from pytest_t2i_hunt.questions.candidates import ask_for_candidates
+from pytest_t2i_origins.questions.candidates import ask_for_candidates
 
 from pytest_t2i_reference.captions import PLACE_PHRASES, concept_prompts, with_article
 from pytest_t2i_reference.worlds import Concept, load_concepts

@@ -88,7 +88,6 @@ BROUGHT: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "llm": ("httpx",),
         "endpoints": ("openai", "huggingface_hub", "httpx"),
         "bedrock": ("botocore", "openai", "huggingface_hub", "httpx"),
-        "origins": ("sklearn", "torch", "transformers", "huggingface_hub"),
         "nouns": ("textblob", "lemminflect"),
     }
 )  # fmt: skip
@@ -113,8 +112,6 @@ EXTRA_OF: Mapping[tuple[str, str], str] = MappingProxyType(
         ("face", "dlib-hog"): "faces",
         ("face", "dlib-cnn"): "faces",
         ("face", "mmod"): "diffusers",
-        ("language", "openai"): "llm",
-        ("language", "transformers"): "clip",
     }
 )
 """Kind and name of a part -> extra that installs all that it needs."""
@@ -125,9 +122,10 @@ FACTORIES = "module:factory[:source] is accepted, too."
 """Hint behind the known names in a message."""
 COMPANION = "pip install pytest-t2i-{0} (in a clone: pip install ./plugins/pytest-t2i-{0})"
 """Command that installs a companion by the end of its name."""
-LABELLING, HUNT, GOYA, MITIGATION, REFERENCE = map(
-    COMPANION.format, ("labelling", "hunt", "goya", "mitigation", "reference")
+LABELLING, ORIGINS, GOYA, MITIGATION, REFERENCE = map(
+    COMPANION.format, ("labelling", "origins", "goya", "mitigation", "reference")
 )
+CROWDS = COMPANION.format("crowds")
 INSTALL = {
     ("executor", "ray"): COMPANION.format("ray"),
     ("encoder", "goya"): GOYA,
@@ -138,16 +136,19 @@ INSTALL = {
     ("command", "label.studio"): LABELLING,
     ("label_file", "json"): LABELLING,
     ("command", "mitigate"): MITIGATION,
-    ("command", "research"): HUNT,
-    ("audit", "origins"): HUNT,
-    ("sample", "origins"): HUNT,
+    ("command", "research"): ORIGINS,
+    ("audit", "origins"): ORIGINS,
+    ("sample", "origins"): ORIGINS,
+    ("metric", "stock_figure"): ORIGINS,
+    **{("language", name): ORIGINS for name in ("file", "openai", "transformers")},
     ("audit", "mitigated"): MITIGATION,
+    ("fixture", "mitigated"): MITIGATION,
+    **dict.fromkeys((("audit", "crowd"), ("fixture", "crowd"), ("fixture", "crowds")), CROWDS),
     **{
         ("mitigation", name): MITIGATION
         for name in (
-            *("chuang", "ethical-intervention", "fair-diffusion", "fair-pca", "random-counterpart"),
-            *("post-attention-interpolation", "pre-attention-interpolation", "rewriter"),
-            *("text-interpolation", "uce"),
+            *("fair-diffusion", "random-counterpart", "rewriter", "text-interpolation"),
+            *("post-attention-interpolation", "pre-attention-interpolation"),
         )
     },
     **{

@@ -11,20 +11,23 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
-from pytest_t2i.audits.audit import About, Audit, Fixture
+from pytest_t2i.audits.audit import About, Fixture
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.summary import Frame, Summary
-from pytest_t2i.data import Count, Detection, Interval, Number, Prompt
+from pytest_t2i.audits.rows import RowAudit, Rows
+from pytest_t2i.data import EMPTY, Detection, Interval, Prompt, Row
+from pytest_t2i.data import About as AboutOne
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.sections import RowChart
 from pytest_t2i.sections.words import several
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.detected import Siblings
     from pytest_t2i.audits.estimators import Arms
     from pytest_t2i.generation.plan import Need
-    from pytest_t2i.sections import Block, Section
+    from pytest_t2i.sections import Block
     from pytest_t2i.verdicts.measurement import Family, Measurement
 
 NAMED = 5
@@ -111,6 +114,35 @@ class Unit:
         """Return the unit with its first images alone."""
         return replace(self, values={arm: row[:images] for arm, row in self.values.items()})
 
+    def measured(
+        self,
+        contrast: Contrast,
+        remarks: Iterable[str] = (),
+        kind: type[Units[Any]] | None = None,
+        **more: Any,
+    ) -> Measurement:
+        """Return the measurement of this unit, tested together with its siblings.
+
+        ``kind`` is the class of several such units, where an audit has its own.
+        """
+        from pytest_t2i.audits.detected import Siblings
+
+        def units_of(members: Sequence[Any]) -> Units[Any]:
+            return (kind or Units)(tuple(members), self.level, alike=self.alike)
+
+        def family(members: Sequence[Any]) -> Family:
+            return units_of(members).family(contrast)
+
+        together = self.siblings or Siblings([self], [self.id])
+        values: dict[str, Any] = {
+            "images": self.images,
+            "is_of_model": False,
+            "evidence": None,
+            "family": together.family(contrast, family),
+            "place": together.places[self.id],
+        }
+        return units_of([self]).measured(contrast, self.id, remarks, **(values | more))
+
 
 class Valued(Protocol):
     """A unit with the values of its images."""
@@ -129,7 +161,11 @@ U = TypeVar("U", bound=Valued)
 
 @dataclass(frozen=True, repr=False)
 class Units(Generic[U]):
-    """The values of several units, from which contrasts are computed."""
+    """The values of several units, from which contrasts are computed.
+
+    >>> Units((Unit(Prompt("a nurse", "job", "nurse"), {"plain": [1.0, 0.0]}, 0.95),), 0.95).images
+    2
+    """
 
     members: tuple[U, ...]
     level: float
@@ -174,6 +210,13 @@ class Units(Generic[U]):
             **(values | more),
         )
 
+    def family(self, contrast: Contrast) -> Family:
+        """Return the contrast of each unit alone; all share one error level."""
+        from pytest_t2i.audits.estimators import contrast_family
+
+        each = [replace(self, members=(member,)).arms(contrast) for member in self.members]
+        return contrast_family(each, self.level)
+
     def arms(self, contrast: Contrast) -> Arms:
         """Return the values of a contrast, for its estimator."""
         import numpy as np
@@ -197,59 +240,7 @@ class Units(Generic[U]):
             yield f"{several(lost, 'image')} without a value left out"
 
 
-def measured_alone(
-    unit: Unit,
-    contrast: Contrast,
-    remarks: Iterable[str] = (),
-    kind: type[Units[Any]] | None = None,
-) -> Measurement:
-    """Return the measurement of one unit, tested together with its siblings."""
-    from pytest_t2i.audits.detected import Siblings
-    from pytest_t2i.audits.estimators import contrast_family
-
-    def units_of(member: Unit) -> Units[Any]:
-        return (kind or Units)((member,), member.level, alike=member.alike)
-
-    def family(members: Sequence[Unit]) -> Family:
-        return contrast_family([units_of(member).arms(contrast) for member in members], unit.level)
-
-    together = unit.siblings or Siblings([unit], [unit.id])
-    return units_of(unit).measured(
-        contrast, unit.id, remarks, images=unit.images, is_of_model=False, evidence=None,
-        family=together.family(contrast, family), place=together.places[unit.id],
-    )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class UnitRecord:
-    """One triplet or prompt."""
-
-    prompt: str
-    """Its id; of a triplet, that of the neutral prompt."""
-    images: Count
-    """Number of images of each arm."""
-    known: Mapping[str, Count]
-    """Arm -> number of images whose value is known."""
-    means: Mapping[str, Number | None]
-    """Arm -> mean of these values."""
-    gap: Interval | None
-    """The contrast of this unit alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class ContrastPart:
-    """The part of run.json of an audit that names no other record."""
-
-    detector: str
-    """Name of the deciding detector; "" where none examines the images."""
-    images: Count
-    """Number of images of each arm, the same for each unit."""
-    gap: Interval | None
-    """The contrast of all units; None where too few values are known."""
-    units: tuple[UnitRecord, ...]
-
-
-class ContrastAudit(Audit[Any]):
+class ContrastAudit(RowAudit):
     """An audit of one contrast; a subclass names its prompts, its value and its words.
 
     >>> class Brightness(ContrastAudit):
@@ -272,16 +263,7 @@ class ContrastAudit(Audit[Any]):
     single_doc: str = ""
     detectors: Literal["none", "first", "all"] = "first"
     """Which of the run's detectors examine the images."""
-    title: str = ""
-    """Title of the section."""
-    reading: str = ""
-    """A note that says how to read the section; "{detector}" stands for the detector's name."""
-    scope: str = ""
-    """A sentence that says what was measured, for a Fairness Card."""
-    limitations: Sequence[str] = ()
-    """Sentences that say what the numbers do not show."""
     units_type: type[Units[Any]] = Units
-    record_type: type[Any] | None = ContrastPart
 
     # what is made, and what is measured of it
 
@@ -410,7 +392,7 @@ class ContrastAudit(Audit[Any]):
 
         siblings = siblings_of(context, test, self.about, measure, lambda unit: unit.id)
         unit = siblings.named(self.units(test)[0].id)
-        return measured_alone(unit, self.contrast) if type(unit) is Unit else unit
+        return unit.measured(self.contrast) if type(unit) is Unit else unit
 
     def of_units(self, context: AuditContext, members: Sequence[Any]) -> Units[Any]:
         """Return the measured units together."""
@@ -419,15 +401,14 @@ class ContrastAudit(Audit[Any]):
 
     # the record
 
-    def record(self, context: AuditContext) -> Any | None:
-        """Return what every unit that tests ask for shows; None without such a test."""
+    def rows(self, context: AuditContext) -> Iterable[Row]:
+        """Yield what every unit that tests ask for shows; nothing without such a test."""
         members = self.widest(context, [test for test in context.tests if self.is_asked(test)])
         if not members:
-            return None
+            return ()
         least = min(member.images for member in members)
-        return self.part(
-            context, members, self.of_units(context, [m.first(least) for m in members])
-        )
+        together = self.of_units(context, [m.first(least) for m in members])
+        return self.rows_of(context, members, together)
 
     def widest(self, context: AuditContext, tests: Iterable[AskedTest]) -> list[Any]:
         """Return what is measured of each unit once, with the test that asks for most images."""
@@ -436,86 +417,70 @@ class ContrastAudit(Audit[Any]):
         pairs = widest_of((unit, test) for test in tests for unit in self.units(test))
         return [self.unit(context, unit, test) for unit, test in pairs]
 
-    def part(self, context: AuditContext, members: Sequence[Any], model: Any) -> Any:
-        """Return the audit's part of run.json.
+    def rows_of(self, context: AuditContext, members: Sequence[Any], model: Any) -> Iterable[Row]:
+        """Yield the contrast of all units, then that of each.
 
         ``members`` have all of their images, those of ``model`` equally many.
         """
-        arms, detector = self.contrast.arms, context.detectors[0]
-        rows = (
-            UnitRecord(
-                member.id,
-                member.images,
-                {arm: member.known(arm) for arm in arms},
-                {arm: member.mean(arm) for arm in arms},
-                Units((member,), model.level).estimated(self.contrast),
-            )
-            for member in members
-        )
-        return ContrastPart(
-            "" if self.detectors == "none" else detector,
-            model.images,
-            model.estimated(self.contrast),
-            tuple(rows),
-        )
+        facts = {} if self.detectors == "none" else {"detector": context.detectors[0]}
+        yield row_of(self.contrast, model, facts=facts)
+        arms = self.contrast.arms
+        for member in members:
+            means = {f"mean_{arm}": member.mean(arm) for arm in arms}
+            known = {f"known_{arm}": member.known(arm) for arm in arms}
+            yield row_of(
+                self.contrast, Units((member,), model.level), member, known, means,
+                about=SINGLE[self.about],
+            )  # fmt: skip
 
     # the section, and what is shown outside of it
 
-    def sections(self, record: Any, run: Any) -> Sequence[Section]:
-        """Return one section: a line, how to read it, charts and tables."""
-        from pytest_t2i.sections import Note, Paragraph, Section
-
-        line = Paragraph(self.in_words(record), "summary")
-        note = Note(self.reading.replace("{detector}", getattr(record, "detector", "")))
-        return [Section(self.title, (line, note, *self.blocks(record, run)))]
-
-    def in_words(self, record: Any) -> str:
+    def in_words(self, rows: Rows) -> str:
         """Return what was measured in a line."""
-        gap = "no value" if record.gap is None else record.gap
-        return f"{self.title.lower()}: {self.contrast.name} {gap} of {record.images} images each"
+        row = rows.rows[0]
+        value = row.absent if row.value is None else row.value
+        images = row.counts["images"]
+        return f"{self.title.lower()}: {self.contrast.name} {value} of {images} images each"
 
-    def blocks(self, record: Any, run: Any) -> Sequence[Block]:
-        """Return the charts and tables of the section."""
-        from pytest_t2i.audits.shared_blocks import gap_bar, gap_chart
-        from pytest_t2i.sections import BarChart, Table
-
-        checks = run.checks_of(self.contrast.metric)
-        gaps = {self.contrast.name: ("model", record.gap)}
-        gaps |= {unit.prompt: (unit.prompt, unit.gap) for unit in record.units}
-        bars = [
-            gap_bar(name, gap, checks.get(subject, ()), absent=self.contrast.absent)
-            for name, (subject, gap) in gaps.items()
-        ]
-        unit, frame = self.contrast.metric.replace("_", " "), self.frames(record)[self.name]
-        if len(self.contrast.arms) > 1:
-            chart = gap_chart(self.title, bars, unit)
-        else:
-            chart = BarChart(self.title, tuple(bars), *(self.contrast.unknown or (0.0, 1.0)), unit)
+    def blocks(self, rows: Rows, run: Any) -> Sequence[Block]:
+        """Return the chart of all units, and that of each."""
+        del rows, run
+        metrics, arms = (self.contrast.metric,), self.contrast.arms
+        columns = ("images", *(f"mean_{arm}" for arm in arms))
         return [
-            chart,
-            Table("Means of each prompt", frame.columns, tuple(frame.rows), "page"),
+            RowChart("All together", metrics),
+            RowChart("Each prompt", metrics, SINGLE[self.about], columns=columns, level="page"),
         ]
 
-    def summary(self, record: Any) -> Summary:
-        """Return the line, series, and a table of rows."""
-        return Summary(
-            self.in_words(record), self.series(record), self.frames(record), scope=self.scope,
-            limitations=self.limitations,
-        )  # fmt: skip
 
-    def series(self, record: Any) -> dict[str, Interval]:
-        """Return the intervals that comparisons of models show."""
-        gap = record.gap
-        return {} if gap is None else {f"{self.contrast.metric}/{self.contrast.name}": gap}
+SINGLE: Mapping[str, AboutOne] = MappingProxyType(
+    {"prompts": "prompt", "triplets": "triplet", "stereotypes": "stereotype"}
+)
+"""What the marker names -> what a row of one of them is about."""
 
-    def frames(self, record: Any) -> dict[str, Frame]:
-        """Return tables for pandas and CSV, by name."""
-        arms = self.contrast.arms
-        rows = [
-            (unit.prompt, unit.images, *(unit.means.get(arm) for arm in arms), unit.gap)
-            for unit in record.units
-        ]
-        return {self.name: Frame(("prompt", "images", *arms, "gap"), rows, ("gap",))}
+
+def row_of(
+    contrast: Contrast,
+    units: Units[Any],
+    member: Any = None,
+    counts: Mapping[str, int] = EMPTY,
+    facts: Mapping[str, Any] = EMPTY,
+    *,
+    about: AboutOne = "model",
+    subject: str = "model",
+) -> Row:
+    """Return the row of a contrast over units; ``member`` is the only one, None of them all."""
+    value, images = units.estimated(contrast), units.images
+    return Row(
+        contrast.metric,
+        subject if member is None else member.id,
+        about,
+        value,
+        {"arms": contrast.name} if member is None else {},
+        dict(facts) if member is None else {"name": member.name, **facts},
+        {"images": images, **counts},
+        "" if value is not None else contrast.absent,
+    )
 
 
 def side_of(gap: Interval | None, above: str, below: str) -> str:

@@ -92,24 +92,6 @@ def weaker(first: Evidence, second: Evidence) -> Evidence:
     return Evidence(beyond, within, labelled=labelled)  # type: ignore[arg-type]
 
 
-def of_widest(members: Sequence[Evidence]) -> Evidence:
-    """Return the evidence that some member of a family lies beyond a bound, or that all lie within.
-
-    >>> of_widest([Evidence(0.01, 1.0), Evidence(0.9, 0.2)])
-    Evidence(beyond=0.01, within=1.0, labelled=None)
-    """
-    present = [member for member in members if member.beyond is not None]
-    if not present:
-        return Evidence(None, None)
-
-    def combined(p_values: Sequence[tuple[float | None, float | None]]) -> tuple[float, float]:
-        return min(b or 0.0 for b, _ in p_values), max(w or 0.0 for _, w in p_values)
-
-    clear = combined([member.labelled or (member.beyond, member.within) for member in present])
-    worst = combined([(member.beyond, member.within) for member in present])
-    return Evidence(*worst, labelled=None if clear == worst else clear)
-
-
 class _Repeating(Protocol):
     """What may hold equal pictures: a sample, or several."""
 

@@ -6,15 +6,22 @@ Tests use the fixture ``explicit``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.contrast_audit import NAMED, Contrast, ContrastAudit, Unit, Units, side_of
-from pytest_t2i.audits.summary import Frame
-from pytest_t2i.data import Count, Interval, Prompt, ShareInterval, SignedInterval, Variant
+from pytest_t2i.audits.contrast_audit import (
+    NAMED,
+    Contrast,
+    ContrastAudit,
+    Unit,
+    Units,
+    row_of,
+    side_of,
+)
+from pytest_t2i.audits.rows import Rows
+from pytest_t2i.data import Interval, Prompt, Row, Variant
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -89,57 +96,11 @@ class Explicit(Units[Unit]):
             yield f"followed least: {', '.join(texts)}"
 
 
-@dataclass(frozen=True, slots=True)
-class AskedRecord:
-    """One variant of one triplet."""
-
-    drawn: Count
-    """Number of images that show the gender that the prompt names."""
-    labelled: Count
-    """Number of images with a label."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExplicitTriplet:
-    """The two prompts of one triplet that name a gender."""
-
-    triplet: str
-    """The neutral prompt's id."""
-    concept: str
-    asked: Mapping[str, AskedRecord]
-    """Variant ("feminine", "masculine") -> its counts."""
-
-    @property
-    def counts(self) -> list[tuple[int, int]]:
-        """Images drawn as asked, and images with a label, of each variant."""
-        records = (self.asked.get(variant, AskedRecord(0, 0)) for variant in ASKED)
-        return [(record.drawn, record.labelled) for record in records]
-
-    @property
-    def missed(self) -> int:
-        """Number of labelled images that show another gender than the prompt names."""
-        return sum(labelled - hits for hits, labelled in self.counts)
-
-
-@dataclass(frozen=True, slots=True)
-class ExplicitPart:
-    """The part of run.json about prompts that name a gender."""
-
-    detector: str
-    images: Count
-    """Number of images of each variant, the same for each triplet."""
-    shares: Mapping[str, ShareInterval | None]
-    """Variant -> share of its labelled images that show the named gender; None without labels."""
-    gap: SignedInterval | None
-    """Share of the feminine minus that of the masculine variant; None without a pair of labels."""
-    triplets: tuple[ExplicitTriplet, ...]
-
-
 class ExplicitAudit(ContrastAudit):
     """The audit of whether the named gender is drawn."""
 
     name, place = "explicit", 62
-    record_type, units_type = ExplicitPart, Explicit
+    units_type = Explicit
     contrast, fixture = GAP, "explicit"
     doc = "Whether the masculine and the feminine variants show whom they ask for."
     unmeasured = "Whether a gender that the prompt names is drawn was not measured."
@@ -165,64 +126,51 @@ class ExplicitAudit(ContrastAudit):
         labels = (detection.label for detection in self.detections(context, prompt, seeds))
         return [math.nan if label is None else float(label == gender) for label in labels]
 
-    def part(self, context: AuditContext, members: Sequence[Unit], model: Explicit) -> ExplicitPart:
-        """Return shares, the gap, and the counts of each triplet."""
-        triplets = tuple(
-            ExplicitTriplet(m.id, m.name, {v: AskedRecord(m.counts[v], m.known(v)) for v in ASKED})
-            for m in members
-        )
-        shares = {variant: model.share(variant) for variant in ASKED}
-        return ExplicitPart(context.detectors[0], model.images, shares, model.gap, triplets)
+    def rows_of(
+        self, context: AuditContext, members: Sequence[Unit], model: Explicit
+    ) -> Iterator[Row]:
+        """Yield the shares and the gap, then how often each prompt was followed."""
+        facts = {"detector": context.detectors[0]}
+        for variant, share in SHARES.items():
+            labelled = sum(member.known(variant) for member in model.members)
+            counts = {"drawn": model.hits(variant), "labelled": labelled}
+            yield row_of(share, model, counts=counts, facts=facts, subject=f"model, {variant}")
+        yield row_of(GAP, model, facts=facts)
+        for member in members:
+            for variant in ASKED:
+                counts = {"drawn": member.counts[variant], "labelled": member.known(variant)}
+                yield Row(
+                    "drawn_share", member.id, "triplet", member.mean(variant),
+                    {"variant": variant}, {"name": member.name}, counts,
+                )  # fmt: skip
 
-    def in_words(self, record: ExplicitPart) -> str:
+    def in_words(self, rows: Rows) -> str:
         """Return how often each gender is drawn where it is named, in a line."""
-        shares = ", ".join(f"{v} {record.shares.get(v) or 'no label'}" for v in ASKED)
-        side = side_of(record.gap, ", men less often", ", women less often")
-        gap = "" if record.gap is None else f"; gap {record.gap}{side}"
-        return f"drawn as asked: {shares}{gap}"
+        shares = ", ".join(
+            f"{row.dims['arms']} {row.value or 'no label'}" for row in rows.of("drawn_share")
+        )
+        gap = rows.of(GAP.metric)[0].interval
+        side = side_of(gap, ", men less often", ", women less often")
+        return f"drawn as asked: {shares}{'' if gap is None else f'; gap {gap}{side}'}"
 
-    def blocks(self, record: ExplicitPart, run: Any) -> Sequence[Block]:
+    def blocks(self, rows: Rows, run: Any) -> Sequence[Block]:
         """Return shares, the gap, and the prompts that were followed least."""
-        from pytest_t2i.audits.shared_blocks import gap_bar, gap_chart
-        from pytest_t2i.sections import Bar, BarChart, Table
+        del run
+        from pytest_t2i.sections import RowChart, Table
 
-        checks = run.checks_of("drawn_share")
-        bars = tuple(
-            Bar.judged(
-                variant, record.shares.get(variant), checks.get(f"model, {variant}", ()),
-                absent=contrast.absent,
-            )
-            for variant, contrast in SHARES.items()
-        )  # fmt: skip
-        judged = run.checks_of(GAP.metric).get("model", ())
-        gap = gap_bar(GAP.name, record.gap, judged, absent="no pair of labels")
-        missed = sorted(
-            (triplet for triplet in record.triplets if triplet.missed),
-            key=lambda triplet: (-triplet.missed, triplet.triplet),
+        each = rows.of("drawn_share", "triplet")
+        missed = [(row.counts["labelled"] - row.counts["drawn"], row) for row in each]
+        least = sorted((pair for pair in missed if pair[0]), key=lambda pair: -pair[0])
+        cells: tuple[tuple[Cell, ...], ...] = tuple(
+            (row.facts["name"], row.dims["variant"], row.counts["drawn"], row.counts["labelled"])
+            for _, row in least[:SHOWN]
         )
-        rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (t.concept, *(f"{hits} of {labelled}" for hits, labelled in t.counts))
-            for t in missed[:SHOWN]
-        )
-        table = Table("Followed least", ("Prompt", *ASKED), rows, "detail")
+        columns = ("Prompt", "variant", "drawn", "labelled")
         return [
-            BarChart("Drawn as asked", bars, 0.0, 1.0, "share drawn as asked"),
-            gap_chart("Gap", [gap], "gap"),
-            *([table] if rows else []),
+            RowChart("Drawn as asked", ("drawn_share",), columns=("drawn", "labelled")),
+            RowChart("Gap", (GAP.metric,)),
+            *([Table("Followed least", columns, cells, "detail", digits=0)] if cells else []),
         ]
-
-    def series(self, record: ExplicitPart) -> dict[str, Interval]:
-        """Return shares and the gap."""
-        shares = {f"drawn_share/{v}": share for v, share in record.shares.items() if share}
-        return shares | super().series(record)
-
-    def frames(self, record: ExplicitPart) -> dict[str, Frame]:
-        """Return a table of triplets."""
-        names = (f"{variant}_{what}" for variant in ASKED for what in ("drawn", "labelled"))
-        rows: list[tuple[Cell, ...]] = [
-            (t.triplet, *(n for counts in t.counts for n in counts)) for t in record.triplets
-        ]
-        return {self.name: Frame(("prompt", *names), rows)}
 
 
 def check_detector(context: AuditContext) -> None:

@@ -18,33 +18,25 @@ from pytest_t2i.audits.contrast_audit import (
     ContrastAudit,
     Unit,
     Units,
-    measured_alone,
+    row_of,
     side_of,
 )
-from pytest_t2i.audits.summary import AFTER_FAILURE, Frame, Step
-from pytest_t2i.data import (
-    Count,
-    Interval,
-    Outcome,
-    Prompt,
-    SignedInterval,
-    Triplet,
-    Undetected,
-    Variant,
-)
+from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.summary import AFTER_FAILURE, Step
+from pytest_t2i.data import Interval, Outcome, Prompt, Row, Triplet, Undetected, Variant
 from pytest_t2i.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from pytest_t2i.sections import BarChart, Block, Cell, Note
+    from pytest_t2i.sections import Block
     from pytest_t2i.verdicts.measurement import Measurement
 
 VARIANTS = tuple(variant.value for variant in Variant)
 NEUTRAL, FEMININE, MASCULINE = VARIANTS
 PAIRS = ((FEMININE, MASCULINE), (FEMININE, NEUTRAL), (MASCULINE, NEUTRAL))
 GAP = Contrast("refusal_gap", PAIRS[0], "paired shares", "no image was asked for")
-KEPT_WORDS, SHOWN_TRIPLETS, SHOWN_WORDS, LONGEST, LONGEST_REMARK = 30, 40, 20, 200, 80
-"""Largest numbers: of the provider's texts in the record, of triplets and of texts in the section,
-and of a text's characters there and in a failure text."""
+SHOWN_TRIPLETS, LONGEST, LONGEST_REMARK = 40, 200, 80
+"""Largest numbers: of triplets in the section, and of the characters of the provider's words there
+and in a failure text."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,7 +63,7 @@ class TripletRefusals(Unit):
     @property
     def refusal_gap(self) -> Measurement:
         """Share refused of the feminine minus that of the masculine prompt, from -1 to 1."""
-        return measured_alone(self, GAP, (_in_words(self), *_most_frequent_words(self.words)))
+        return self.measured(GAP, (_in_words(self), *_most_frequent_words(self.words)))
 
 
 class Refusals(Units[TripletRefusals]):
@@ -129,59 +121,11 @@ class Refusals(Units[TripletRefusals]):
             yield f"widest gaps: {', '.join(texts)}"
 
 
-@dataclass(frozen=True, slots=True)
-class RefusalGapRecord:
-    """The gap between two variants over all triplets."""
-
-    first: str
-    second: str
-    gap: SignedInterval | None
-    """Share refused of the first minus that of the second; None without an image."""
-
-
-@dataclass(frozen=True, slots=True)
-class TripletRecord:
-    """The refused images of one triplet."""
-
-    triplet: str
-    """The neutral prompt's id."""
-    concept: str
-    images: Count
-    """Number of images of each variant."""
-    refused: Mapping[str, Count]
-    """Variant -> number of refused images."""
-    gap: SignedInterval | None
-    """Share refused of feminine minus masculine, for this triplet alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class WordsRecord:
-    """One text of the provider on refused images."""
-
-    words: str
-    refused: Mapping[str, Count]
-    """Variant -> number of images with this text."""
-
-
-@dataclass(frozen=True, slots=True)
-class RefusalsPart:
-    """The part of run.json that refusals write."""
-
-    images: Count
-    """Number of images of each variant, the same for each triplet."""
-    refused: Mapping[str, Count]
-    """Variant -> number of refused images."""
-    gaps: tuple[RefusalGapRecord, ...]
-    triplets: tuple[TripletRecord, ...]
-    words: tuple[WordsRecord, ...]
-    """The provider's texts, the most frequent first."""
-
-
 class RefusalsAudit(ContrastAudit):
     """The audit of whether prompts that name women or men are refused more often."""
 
     name, place = "refusals", 65
-    record_type, units_type = RefusalsPart, Refusals
+    units_type = Refusals
     contrast, detectors = GAP, "none"
     fixture, single = "refusals", "refusal"
     doc = "Refused images of every triplet of the t2i marker."
@@ -212,91 +156,55 @@ class RefusalsAudit(ContrastAudit):
         words = {arm: Counter(t for t in row if t is not None) for arm, row in texts.items()}
         return TripletRefusals(unit, flags, context.settings.interval_level, words=words)
 
-    def part(
+    def rows_of(
         self, context: AuditContext, members: Sequence[TripletRefusals], model: Refusals
-    ) -> RefusalsPart:
-        """Return gaps over all triplets, the triplets, and the provider's words."""
+    ) -> Iterator[Row]:
+        """Yield the gaps over all triplets with the provider's words, then those of each."""
         del context
-        words = sum(model.words.values(), Counter[str]()).most_common(KEPT_WORDS)
-        return RefusalsPart(
-            model.images,
-            model.counts,
-            tuple(RefusalGapRecord(*pair, model.interval(*pair)) for pair in PAIRS),
-            tuple(TripletRecord(m.id, m.name, m.images, m.counts, m.interval()) for m in members),
-            tuple(
-                WordsRecord(text, {arm: count[text] for arm, count in model.words.items()})
-                for text, _ in words
-            ),
-        )
+        words = sum(model.words.values(), Counter[str]()).most_common(1)
+        facts = {"said_most_often": words[0][0][:LONGEST]} if words else {}
+        for pair in PAIRS:
+            gap = replace(GAP, arms=pair)
+            yield row_of(gap, model, counts=model.counts, facts=facts, subject=_subject(gap))
+        for member in members:
+            alone = Units((member,), model.level)
+            yield row_of(GAP, alone, member, member.counts, about="triplet")
 
-    def in_words(self, record: RefusalsPart) -> str:
+    def in_words(self, rows: Rows) -> str:
         """Return how often each variant was refused, and the gap, in a line."""
-        counts = ", ".join(f"{variant} {record.refused.get(variant, 0)}" for variant in VARIANTS)
-        text = f"refusals: of {record.images} images each {counts}"
-        gap = next((each_gap.gap for each_gap in record.gaps), None)
-        side = side_of(gap, ", feminine prompts more often", ", masculine prompts more often")
-        return text if gap is None else f"{text}; gap {gap}{side}"
-
-    def blocks(self, record: RefusalsPart, run: Any) -> Sequence[Block]:
-        """Return the gaps over all triplets, triplets with a refusal, and words."""
-        from pytest_t2i.audits.shared_blocks import gap_bar, gap_chart
-        from pytest_t2i.sections import Table
-
-        checks = run.checks_of(GAP.metric)
-        bars = []
-        for each_gap in record.gaps:
-            contrast = replace(GAP, arms=(each_gap.first, each_gap.second))
-            judged = checks.get(_subject(contrast), ())
-            bars.append(gap_bar(contrast.name, each_gap.gap, judged, absent=GAP.absent))
-        rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (text.words[:LONGEST] or "(nothing)", *(text.refused.get(v, 0) for v in VARIANTS))
-            for text in record.words[:SHOWN_WORDS]
+        row = rows.rows[0]
+        counts = ", ".join(f"{variant} {row.counts.get(variant, 0)}" for variant in VARIANTS)
+        text = f"refusals: of {row.counts['images']} images each {counts}"
+        side = side_of(
+            row.interval, ", feminine prompts more often", ", masculine prompts more often"
         )
-        table = Table("The provider's words", ("what the provider says", *VARIANTS), rows, digits=0)
+        return text if row.interval is None else f"{text}; gap {row.interval}{side}"
+
+    def blocks(self, rows: Rows, run: Any) -> Sequence[Block]:
+        """Return the gaps over all triplets, and of triplets with a refusal, the widest first."""
+        del run
+        from pytest_t2i.sections import Note, RowChart
+
+        refused = [
+            row for row in rows.of(GAP.metric, "triplet") if any(map(row.counts.get, VARIANTS))
+        ]
+        refused.sort(key=lambda row: -abs(row.interval.estimate if row.interval else 0.0))
+        shown = tuple(row.subject for row in refused[:SHOWN_TRIPLETS])
+        left = len(refused) - len(shown)
+        title = f"Triplets with a refusal{f', and {left} more in run.json' if left else ''}"
+        columns = ("images", *VARIANTS)
+        said = rows.rows[0].facts.get("said_most_often")
         return [
-            gap_chart("All triplets", bars, "refusal gap"),
-            self._triplets(record, checks),
-            *([table] if rows else []),
+            RowChart("All triplets", (GAP.metric,), unit="refusal gap"),
+            RowChart(title, (GAP.metric,), "triplet", shown, (), columns, "refusal gap")
+            if shown
+            else Note("No image of any triplet was refused."),
+            *([Note(f"The provider says most often: {said!r}.", "body")] if said else []),
         ]
 
-    def _triplets(self, record: RefusalsPart, checks: Any) -> BarChart | Note:
-        """Return the triplets with a refused image, the widest gap first."""
-        from pytest_t2i.audits.shared_blocks import gap_bar, gap_chart
-        from pytest_t2i.sections import Note
-
-        refused = [triplet for triplet in record.triplets if any(triplet.refused.values())]
-        if not refused:
-            return Note("No image of any triplet was refused.")
-        refused.sort(key=lambda triplet: -abs(triplet.gap.estimate if triplet.gap else 0.0))
-        bars = []
-        for triplet in refused[:SHOWN_TRIPLETS]:
-            counts = ", ".join(f"{triplet.refused.get(v, 0)} {v}" for v in VARIANTS)
-            note = f"{counts} of {triplet.images} each"
-            judged = checks.get(triplet.triplet, ())
-            bars.append(gap_bar(triplet.concept, triplet.gap, judged, note=note, absent=GAP.absent))
-        left = len(refused) - len(bars)
-        more = f", and {left} more in run.json" if left else ""
-        return gap_chart(f"Triplets with a refusal{more}", bars, "refusal gap")
-
-    def series(self, record: RefusalsPart) -> dict[str, Interval]:
-        """Return every gap that has an interval."""
-        return {
-            f"{GAP.metric}/{gap.first} minus {gap.second}": gap.gap
-            for gap in record.gaps
-            if gap.gap is not None
-        }
-
-    def frames(self, record: RefusalsPart) -> dict[str, Frame]:
-        """Return a table of triplets."""
-        rows = [
-            (t.triplet, t.images, *(t.refused.get(v, 0) for v in VARIANTS), t.gap)
-            for t in record.triplets
-        ]
-        return {self.name: Frame(("prompt", "images", *VARIANTS, "gap"), rows, ("gap",))}
-
-    def next_steps(self, record: RefusalsPart, context: AuditContext) -> Iterator[Step]:
+    def next_steps(self, record: Rows, context: AuditContext) -> Iterator[Step]:
         """Suggest reading the provider's words, where a test of the gap fails."""
-        words = record.words[0].words[:LONGEST] if record.words else ""
+        words = record.rows[0].facts.get("said_most_often")
         failed = (c.metric == GAP.metric and c.outcome is Outcome.FAIL for c in context.checks)
         if words and any(failed):
             yield Step(

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_t2i.audits.audit import Fixture
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.contrast_audit import NAMED, Contrast, ContrastAudit, Units
-from pytest_t2i.audits.summary import AFTER_FAILURE, Frame, Step
-from pytest_t2i.data import Count, Interval, MetricInfo, Outcome, Prompt, ShareInterval
+from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.summary import AFTER_FAILURE, Step
+from pytest_t2i.data import MetricInfo, Outcome, Prompt, Row
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.sections.words import several
 
@@ -41,13 +42,6 @@ SHARES = {
     for metric in METRICS
 }
 REWRITTEN = METRICS[0].name
-TOLD = {
-    "rewritten_share": "another text than the prompt",
-    "gender_added_share": "a gender word added",
-    "age_added_share": "an age word added",
-    "ethnicity_added_share": "an ethnicity word added",
-}
-"""Metric -> description of what was drawn."""
 SHOWN_WORDS, SHOWN_PROMPTS, EXAMPLES = 20, 40, 3
 """Largest numbers of words, of prompts, and of examples in the section."""
 SHORT = 2
@@ -55,56 +49,6 @@ SHORT = 2
 KEPT_WORDS, KEPT_OF_PROMPT = 50, 8
 """Largest number of words without a kind that are kept of a run, and of words that are kept of a
 prompt; all words of a kind are kept of a run."""
-
-
-@dataclass(frozen=True, slots=True)
-class WordRecord:
-    """One word that a service added."""
-
-    word: str
-    kind: str
-    """"gender", "age", "ethnicity" or "" for any other."""
-    images: Count
-    prompts: Count
-    """Number of prompts to which it was added."""
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnRecord:
-    """One prompt, and the words that were added to it."""
-
-    prompt: str
-    text: str
-    images: Count
-    told: Count
-    """Number of images for which the service reports a revised prompt."""
-    rewritten: Count
-    added: Mapping[str, Count | None]
-    """"gender", "age", "ethnicity" -> number of images to which such a word was added; None where
-    the prompt itself has one."""
-    words: tuple[WordRecord, ...]
-    """The words that were added most often."""
-    example: str = ""
-    """A revised prompt that was drawn."""
-
-    @property
-    def kinds(self) -> list[int | None]:
-        """Number of images to which a word of each kind was added."""
-        return [self.added.get(kind) for kind in KINDS]
-
-
-@dataclass(frozen=True, slots=True)
-class RewritingPart:
-    """The part of run.json that rewriting writes."""
-
-    images: Count
-    told: Count
-    """Number of images for which the service reports a revised prompt; no other image counts."""
-    shares: Mapping[str, ShareInterval | None]
-    """Metric -> its share of images, mean over prompts; None where no image counts."""
-    words: tuple[WordRecord, ...]
-    """Added words, those of a kind first, in order of frequency."""
-    prompts: tuple[DrawnRecord, ...]
 
 
 @dataclass(frozen=True)
@@ -163,13 +107,11 @@ class DrawnPrompt:
         return int(sum(values)), len(values)
 
     @property
-    def most_common(self) -> list[WordRecord]:
-        """The words that were added most often."""
-        kinds = {word: kind for kind in KINDS for words in self.added[kind] for word in words}
-        return [
-            WordRecord(word, kinds.get(word, ""), images, 1)
-            for word, images in most_common(self.words)[:KEPT_OF_PROMPT]
-        ]
+    def most_common(self) -> str:
+        """The words that were added most often, with their numbers of images."""
+        return ", ".join(
+            f"{word} ({images})" for word, images in most_common(self.words)[:KEPT_OF_PROMPT]
+        )
 
     @property
     def example(self) -> str:
@@ -292,7 +234,6 @@ class RewritingAudit(ContrastAudit):
     """The audit of how often a service rewrites prompts, and which people it adds."""
 
     name, place, metrics = "rewriting", 60, METRICS
-    record_type = RewritingPart
     contrast, about, fixture = SHARES[REWRITTEN], "prompts", "rewriting"
     doc = "What a service added to every prompt of the t2i marker before it drew it."
     title = "Rewritten prompts"
@@ -345,79 +286,85 @@ class RewritingAudit(ContrastAudit):
         is_service = "endpoint" in context.observations.components.model().provenance
         return Rewriting(tuple(members), context.settings.interval_level, is_service=is_service)
 
-    def record(self, context: AuditContext) -> RewritingPart | None:
-        """Return the rewriting of prompts whose tests ask for it, else of all with a report."""
+    def rows(self, context: AuditContext) -> Iterable[Row]:
+        """Yield the rewriting of prompts whose tests ask for it, else of all with a report."""
         if context.mitigation is not None:
-            return None
+            return ()
         asking = [test for test in context.tests if self.is_asked(test)]
         members = self.widest(context, asking or context.tests)
         rewriting = self.of_units(context, members) if members else None
         if rewriting is None or not (rewriting.told or (asking and rewriting.is_service)):
-            return None
-        return self.part(context, members, rewriting)
+            return ()
+        return self.rows_of(context, members, rewriting)
 
-    def part(
+    def rows_of(
         self, context: AuditContext, members: Sequence[DrawnPrompt], model: Rewriting
-    ) -> RewritingPart:
-        """Return shares, words and prompts."""
+    ) -> Iterator[Row]:
+        """Yield shares, words, and prompts with most added words for people first."""
         del context
-        shares = {name: model.estimated(contrast) for name, contrast in SHARES.items()}
-        prompts = tuple(map(_record, members))
-        return RewritingPart(
-            model.images, model.told, shares, tuple(_counted_words(model)), prompts
-        )
+        for name, contrast in SHARES.items():
+            share = model.estimated(contrast)
+            counts = {"images": model.images, "told": model.told}
+            absent = "" if share else "every prompt has such a word itself"
+            yield Row(name, "model", "model", share, {}, {}, counts, absent)
+        yield from _words(model)
+        rows = [_prompt_row(member) for member in members]
+        yield from sorted(rows, key=lambda row: (-_people_added(row), -row.counts[REWRITTEN]))
 
-    def in_words(self, record: RewritingPart) -> str:
+    def in_words(self, rows: Rows) -> str:
         """Return what was added, in a line."""
-        if not record.told:
-            images = several(record.images, "image")
-            return f"rewriting: the service reports no revised prompt for {images}"
-        text = f"rewriting: {_share(record.shares.get(REWRITTEN))} of prompts rewritten"
+        images, told = (rows.rows[0].counts[name] for name in ("images", "told"))
+        if not told:
+            reported = several(images, "image")
+            return f"rewriting: the service reports no revised prompt for {reported}"
+        text = f"rewriting: {_share(rows.one(REWRITTEN))} of prompts rewritten"
         for kind in KINDS:
-            words = ", ".join([word.word for word in record.words if word.kind == kind][:EXAMPLES])
-            share = _share(record.shares.get(f"{kind}_added_share"))
+            listed = [str(row.dims["word"]) for row in rows.of(WORD) if row.dims["says"] == kind]
+            words = ", ".join(listed[:EXAMPLES])
+            share = _share(rows.one(f"{kind}_added_share"))
             text += f"; {kind} added to {share}{f' ({words})' if words else ''}"
-        lost = record.images - record.told
-        return text + (f"; {lost} of {record.images} images have no revised prompt" if lost else "")
+        lost = images - told
+        return text + (f"; {lost} of {images} images have no revised prompt" if lost else "")
 
-    def blocks(self, record: RewritingPart, run: Any) -> Sequence[Block]:
+    def blocks(self, rows: Rows, run: Any) -> Sequence[Block]:
         """Return shares, words and prompts."""
-        from pytest_t2i.sections import Bar, BarChart, Table
+        del run
+        from pytest_t2i.sections import Note, RowChart, Table
 
-        if not record.told:
+        if not rows.rows[0].counts["told"]:
             return []
-        bars = tuple(
-            Bar.judged(
-                TOLD.get(name, name), value, run.checks_of(name).get("model", ()),
-                absent="every prompt has such a word itself",
-            )
-            for name, value in record.shares.items()
-        )  # fmt: skip
         words: tuple[tuple[Cell, ...], ...] = tuple(
-            (w.word, w.kind or "-", w.images, w.prompts) for w in record.words[:SHOWN_WORDS]
+            (row.dims["word"], row.dims["says"] or "-", row.counts["images"], row.counts["prompts"])
+            for row in rows.of(WORD)[:SHOWN_WORDS]
         )
-        columns = ("word", "says", "images", "prompts")
-        return [
-            BarChart("What the service drew", bars, 0.0, 1.0, "share of images", digits=2),
-            *([Table("Words added most", columns, words, digits=0)] if words else []),
-            *_prompts(record.prompts),
+        blocks: list[Block] = [
+            RowChart("What the service drew", tuple(SHARES), unit="share of images", digits=2)
         ]
+        if words:
+            columns = ("word", "says", "images", "prompts")
+            blocks.append(Table("Words added most", columns, words, digits=0))
+        rewritten = [row for row in rows.of(REWRITTEN, "prompt") if row.counts[REWRITTEN]]
+        if rewritten:
+            shown = rewritten[:SHOWN_PROMPTS]
+            left = len(rewritten) - len(shown)
+            more = f", and {left} more prompts in run.json" if left > 0 else ""
+            cells: tuple[tuple[Cell, ...], ...] = tuple(
+                (row.subject, row.counts["told"], row.counts[REWRITTEN],
+                 *(row.counts.get(kind) for kind in KINDS), row.facts["added"])
+                for row in shown
+            )  # fmt: skip
+            named = ("prompt", "images reported", "rewritten", *KINDS, "added most")
+            title = f"Words added, by prompt{more}"
+            blocks.append(Table(title, named, cells, "page", digits=0))
+            examples = [f"{r.subject}: \u201c{r.facts['example']}\u201d" for r in shown[:EXAMPLES]]
+            blocks.append(Note(f"For example, {'; '.join(examples)}.", "page"))
+        return blocks
 
-    def series(self, record: RewritingPart) -> dict[str, Interval]:
-        """Return every share."""
-        return {name: value for name, value in record.shares.items() if value is not None}
-
-    def frames(self, record: RewritingPart) -> dict[str, Frame]:
-        """Return a table of prompts."""
-        columns = ("prompt", "images", "told", "rewritten", *KINDS)
-        rows = [(p.prompt, p.images, p.told, p.rewritten, *p.kinds) for p in record.prompts]
-        return {self.name: Frame(columns, rows)}
-
-    def next_steps(self, record: RewritingPart, context: AuditContext) -> Iterator[Step]:
+    def next_steps(self, record: Rows, context: AuditContext) -> Iterator[Step]:
         """Suggest judging the model without the service, where added people exceed a limit."""
         failed = {check.metric for check in context.checks if check.outcome is Outcome.FAIL}
         kinds = [kind for kind in KINDS if f"{kind}_added_share" in failed]
-        words = [word.word for word in record.words if word.kind in kinds]
+        words = [str(row.dims["word"]) for row in record.of(WORD) if row.dims["says"] in kinds]
         if words:
             yield Step(
                 AFTER_FAILURE - 1,
@@ -426,65 +373,54 @@ class RewritingAudit(ContrastAudit):
             )
 
 
-def _record(member: DrawnPrompt) -> DrawnRecord:
-    counts = {kind: member.counts(kind) for kind in KINDS}
-    added: dict[str, int | None] = {
-        kind: hits if images or not member.texts else None
-        for kind, (hits, images) in counts.items()
-    }
-    return DrawnRecord(
-        member.prompt.id, member.prompt.text, member.images, len(member.texts), member.rewritten,
-        added, tuple(member.most_common), member.example,
-    )  # fmt: skip
+WORD = "added_word"
+"""Metric of the rows of words: the share of images with a revised prompt that got the word."""
 
 
-def _share(share: Interval | None) -> str:
+def _prompt_row(member: DrawnPrompt) -> Row:
+    told = len(member.texts)
+    added = {kind: member.counts(kind) for kind in KINDS}
+    return Row(
+        REWRITTEN,
+        member.prompt.id,
+        "prompt",
+        member.rewritten / told if told else None,
+        {},
+        {"text": member.prompt.text, "added": member.most_common, "example": member.example},
+        {"images": member.images, "told": told, REWRITTEN: member.rewritten}
+        # A prompt that has such a word itself leaves nothing open.
+        | {kind: hits for kind, (hits, images) in added.items() if images or not told},
+        "" if told else "no image has a revised prompt",
+    )
+
+
+def _people_added(row: Row) -> int:
+    return sum(row.counts.get(kind, 0) for kind in KINDS)
+
+
+def _share(row: Row | None) -> str:
+    share = None if row is None else row.interval
     if share is None:
         return "unknown"
     return f"{share.estimate:.0%} [{share.low:.0%}, {share.high:.0%}]"
 
 
-def _prompts(prompts: Sequence[DrawnRecord]) -> list[Block]:
-    """Return the prompts with most added words for people first, then the most rewritten."""
-    from pytest_t2i.sections import Note, Table
-
-    rewritten = sorted(
-        (p for p in prompts if p.rewritten), key=lambda p: (-_added(p), -p.rewritten)
-    )
-    if not rewritten:
-        return []
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (
-            p.prompt, p.told, p.rewritten, *p.kinds,
-            ", ".join(f"{word.word} ({word.images})" for word in p.words),
-        )
-        for p in rewritten[:SHOWN_PROMPTS]
-    )  # fmt: skip
-    left = len(rewritten) - len(rows)
-    more = f", and {left} more prompts in run.json" if left > 0 else ""
-    examples = [f"{p.prompt}: \u201c{p.example}\u201d" for p in rewritten[:EXAMPLES]]
-    columns = ("prompt", "images reported", "rewritten", *KINDS, "added most")
-    return [
-        Table(f"Words added, by prompt{more}", columns, rows, "page", digits=0),
-        Note(f"For example, {'; '.join(examples)}.", "page"),
-    ]
-
-
-def _added(prompt: DrawnRecord) -> int:
-    return sum(images or 0 for images in prompt.added.values())
-
-
-def _counted_words(rewriting: Rewriting) -> Iterator[WordRecord]:
+def _words(rewriting: Rewriting) -> Iterator[Row]:
     """Yield the words that were added, those of a kind first, in order of frequency."""
-    words: set[str] = set()
+    told, words = rewriting.told, set[str]()
+
+    def row(word: str, kind: str, images: int, prompts: int) -> Row:
+        dims, counts = {"word": word, "says": kind}, {"images": images, "prompts": prompts}
+        return Row(WORD, "model", "model", images / told, dims, {}, counts)
+
     for kind in KINDS:
         for word, images in most_common(rewriting.words_of(kind)):
             prompts = sum(any(word in w for w in m.added[kind]) for m in rewriting.members)
             words |= {word, *word.split()}
-            yield WordRecord(word, kind, images, prompts)
+            yield row(word, kind, images, prompts)
     rest = [pair for pair in most_common(rewriting.words) if pair[0] not in words]
     for word, images in rest[:KEPT_WORDS]:
-        yield WordRecord(word, "", images, sum(word in m.words for m in rewriting.members))
+        yield row(word, "", images, sum(word in m.words for m in rewriting.members))
 
 
 def most_common(words: Counter[str]) -> list[tuple[str, int]]:

@@ -1,17 +1,12 @@
-"""What reports of audits show alike: charts of gaps, counts of labels, the largest samples."""
+"""What records of audits have alike: counts of labels, and the largest samples."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from pytest_t2i.data import Count, Detection, Interval, Undetected
-from pytest_t2i.sections import Bar, BarChart, half_width
-
-if TYPE_CHECKING:
-    from pytest_t2i.verdicts.check import Check
+from pytest_t2i.data import Count, Detection, Undetected
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +39,3 @@ def widest_of(pairs: Iterable[tuple]) -> list[tuple]:  # type: ignore[type-arg]
         if candidate is None or candidate[1].images < test.images:
             widest[name] = (member, test)
     return list(widest.values())
-
-
-def gap_bar(name: str, gap: Interval | None, checks: Iterable[Check], **more: Any) -> Bar:
-    """Return a gap's bar with the worst verdict of its checks and their limits on both sides."""
-    bar = Bar.judged(name, gap, checks, **more)
-    return replace(bar, limits=tuple(sign * limit for limit in bar.limits for sign in (-1, 1)))
-
-
-def gap_chart(title: str, bars: Sequence[Bar], unit: str, **more: Any) -> BarChart:
-    """Return a chart of bars on the smallest round scale that holds their intervals and limits."""
-    ends = [end for bar in bars if bar.interval for end in (bar.interval.low, bar.interval.high)]
-    ends += [limit for bar in bars for limit in bar.limits]
-    half = half_width(max(map(abs, ends), default=0.0))
-    return BarChart(title, tuple(bars), -half, half, unit, form="signed", **more)

@@ -75,7 +75,7 @@ COMMANDS = {
 """Command -> (module, help); ``detector.check`` is ``t2i detector check``."""
 ORDER = (
     *("run", "init", "demo", "list", "plan", "report", "compare", "label", "store", "export"),
-    *("detector", "research", "reproduce"),
+    *("detector", "reproduce"),
 )
 """The commands in the order of ``t2i --help``; those of companions follow."""
 HELP = ("-h", "--help")

@@ -11,9 +11,7 @@ from pytest_t2i.errors import MissingExtraError, MissingExtrasError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import Plan
 
-FEATURES = MappingProxyType(
-    {"nouns": "nouns of prompts", "origins": "clusters of faces", "faces": "dlib's face detectors"}
-)
+FEATURES = MappingProxyType({"nouns": "nouns of prompts", "faces": "dlib's face detectors"})
 """Extra -> its purpose, where its name does not show it."""
 OF_TESTS = tuple(sorted(extra for extra in BROUGHT if "," not in extra))
 """Extras that a test may declare as needed."""

@@ -14,12 +14,6 @@ from __future__ import annotations
 from pytest_t2i.metrics.agreement import cohen_kappa, fleiss_kappa, shares
 from pytest_t2i.metrics.attribute_direction import supervised_direction
 from pytest_t2i.metrics.bias import model_bias_score, prompt_bias_score
-from pytest_t2i.metrics.crowds import (
-    crowd_share_gap,
-    front_share_gap,
-    picture_share_gap,
-    single_gender_share,
-)
 from pytest_t2i.metrics.detector_scores import (
     ClassificationScores,
     FilterScores,
@@ -82,7 +76,6 @@ __all__ = [
     "cooccurrence_similarity",
     "corrected_distance_correlation",
     "coverage",
-    "crowd_share_gap",
     "demographic_parity_difference",
     "diff_pix",
     "distance_correlation",
@@ -90,7 +83,6 @@ __all__ = [
     "filter_scores",
     "fleiss_kappa",
     "frechet_distance",
-    "front_share_gap",
     "kernel_distance",
     "mean_absolute_gap",
     "mean_average_precision",
@@ -98,7 +90,6 @@ __all__ = [
     "object_bias_score",
     "object_independence",
     "percent_deviation",
-    "picture_share_gap",
     "prompt_bias_difference",
     "prompt_bias_score",
     "refusal_gap",
@@ -109,7 +100,6 @@ __all__ = [
     "similarity",
     "similarity_gap",
     "similarity_gaps",
-    "single_gender_share",
     "smoothness",
     "spi",
     "split_product",

@@ -11,14 +11,6 @@ from pytest_t2i.errors import ConfigurationError
 
 _OF_AUDITS = (
     MetricInfo(
-        "stock_figure",
-        -1.0,
-        1.0,
-        "higher",
-        "ours: excess that more than one attribute reaches which prompts name",
-        meaning="Above 0 prompts name several attributes that images show beyond the real world.",
-    ),
-    MetricInfo(
         "drawn_share",
         0.0,
         1.0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +15,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from pytest_t2i.adapters.registry import brought_by_companion
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.errors import T2IError, UnknownNameError
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.plugin.exit_status import NO_MODEL
+from pytest_t2i.plugin.fixtures import RUN
 from pytest_t2i.plugin.marker import fixtures_about, members_of, read_marker, selection_of
 from pytest_t2i.runs.selection import Comparison, SelectedTest, Selection
 from pytest_t2i.runs.session import NO_FINDER, NO_LABELS, Session
@@ -359,6 +362,8 @@ class Selecting:
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
     """Parametrize a marked test. An error is reported as one line."""
+    if metafunc.config.pluginmanager.has_plugin(RUN):
+        _refuse_fixtures_not_installed(metafunc.definition)
     try:
         selection = read_marker(metafunc.definition)
     except pytest.UsageError as error:
@@ -376,3 +381,19 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         if fixture.one_by_one:
             ids = [member if fixture.about == "detectors" else member.id for member in members]
             metafunc.parametrize(name, members, indirect=True, ids=ids)
+
+
+def _refuse_fixtures_not_installed(definition: pytest.Function) -> None:
+    """Raise CollectError for a fixture of a companion that is not installed, and name the latter.
+
+    A fixture of the project with such a name is its own, and so is a parameter.
+    """
+    info = definition._fixtureinfo  # noqa: SLF001 - the names that nobody defines are not public
+    marks = definition.iter_markers("parametrize")
+    given = {name for mark in marks for name in re.findall(r"\w+", str(mark.args[:1]))}
+    for name in info.names_closure:
+        install = brought_by_companion("fixture", name)
+        if install and name not in info.name2fixturedefs and name not in given:
+            raise pytest.Collector.CollectError(
+                f"{definition.nodeid}: fixture {name!r} is not installed. {install}"
+            )

@@ -235,8 +235,6 @@ class Axes:
     ('botanist', 16)
     >>> axes["wu.healthcare"].prompts()[0].text
     'a nurse at work'
-    >>> axes.crowd.team.prompts()[0].text
-    'a photo of a team of engineers'
     """
 
     def __init__(
@@ -255,7 +253,6 @@ class Axes:
         nationality: Axis
         style: Axis
         everyday_style: Axis
-        crowd: _CrowdAxes
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -301,15 +298,6 @@ class Axes:
         return Axes(read_axes(Path(path)))
 
 
-if TYPE_CHECKING:
-
-    class _CrowdAxes(Axes):
-        """Types of the axes of groups of people."""
-
-        team: Axis
-        group: Axis
-
-
 class _Group(Axes):
     """Axes whose names begin with the name of the group, found by the rest of the name."""
 
@@ -320,11 +308,10 @@ class _Group(Axes):
 
 @cache
 def builtin_axes() -> Axes:
-    """Return the axes of Lyu, OASIS and styles, and those of the groups wu (Wu) and crowd."""
+    """Return the axes of Lyu, OASIS and styles, and those of the group wu (Wu)."""
     words = Path(str(files("pytest_t2i.prompts") / "words"))
     members = [axis for name in ("axes", "styles") for axis in read_axes(words / f"{name}.toml")]
-    groups = {"wu": "wu.toml", "crowd": "crowds.toml"}
-    return Axes(members, {name: read_axes(words / file) for name, file in groups.items()})
+    return Axes(members, {"wu": read_axes(words / "wu.toml")})
 
 
 def read_axes(path: str | Path) -> list[Axis]:
@@ -388,6 +375,6 @@ def _sentences(path: Path, where: str, table: _Table) -> tuple[tuple[str, str], 
     if missing:
         count = f"{len(missing)} of {len(table.concepts)}"
         message = f"{count} concepts have no sentence: {some(missing)}."
-        remedy = f"Run t2i research sentences --out {path} once more, or write them."
+        remedy = "Write them."
         raise FileFormatError(path, message, where=where, remedy=remedy)
     return tuple(table.sentences.items())

@@ -128,7 +128,7 @@ def check_descriptions(attribute: Attribute) -> None:
 
 PEOPLE = ("person", "woman", "man")
 FILLED_IN = ("expected", "source")
-"""The keys that a file of candidates leaves empty."""
+"""The keys that may be left empty until a person fills them in."""
 
 
 def named(word: str, description: str) -> str:
@@ -222,7 +222,7 @@ def names(word: str, text: str) -> bool:
 
 
 def _refuse_unfilled(path: Path, rows: list[Any]) -> None:
-    """Raise FileFormatError for candidates of a language model that nobody has filled in."""
+    """Raise FileFormatError for stereotypes that nobody has filled in."""
     unfilled = [
         f"{row.get('concept')}: {row.get('attribute')} ({', '.join(lacking)})"
         for row in rows

@@ -1,7 +1,7 @@
 """Hypothesis strategies for combinations of words and for the prompts that name them.
 
-They are for ``@given`` in a suite; ``t2i research hunt`` searches with them. They shrink to the
-fewest words, and to words that come earlier in their axis.
+They are for ``@given`` in tests of the code around a model. They shrink to the fewest words, and
+to words that come earlier in their axis.
 
 >>> from hypothesis import find
 >>> from pytest_t2i import axes, strategies
@@ -22,7 +22,7 @@ try:
     from hypothesis import reject
     from hypothesis import strategies as st
 except ModuleNotFoundError:
-    raise MissingExtraError("a search for combinations", "hunt", "hypothesis") from None
+    raise MissingExtraError("the module strategies", "strategies", "hypothesis") from None
 
 MOST_WORDS = 3
 """The default largest number of words: as many as a person would write in a prompt."""

@@ -57,8 +57,8 @@ def sentence(words: str) -> str:
 def step(words: str) -> str:
     """Return a step as a sentence; a command at its beginning keeps its letters.
 
-    >>> step("look at the pictures"), step("`t2i explain run.json` names the change")
-    ('Look at the pictures', '`t2i explain run.json` names the change')
+    >>> step("look at the pictures"), step("`t2i plan` tells the images")
+    ('Look at the pictures', '`t2i plan` tells the images')
     """
     return words if COMMAND.match(words) else sentence(words)
 

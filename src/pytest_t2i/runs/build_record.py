@@ -19,11 +19,12 @@ from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.samples import Sample
 from pytest_t2i.audits.shared_blocks import counts_of, widest_of
 from pytest_t2i.audits.summary import PromptScore
-from pytest_t2i.data import PLAIN, Outcome, Prompt
+from pytest_t2i.data import PLAIN, MetricInfo, Outcome, Prompt
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.seeds import seeding_of
 from pytest_t2i.labels import ADJUDICATED, FILE_NAME, LabelledSet
+from pytest_t2i.metrics.info import INFO
 from pytest_t2i.runs.earlier_looks import looked_before
 from pytest_t2i.runs.judges import judge_facts, judge_notes
 from pytest_t2i.runs.manifest import input_digests
@@ -115,7 +116,7 @@ def record_of(results: Results, command: str = "", project: Path | None = None) 
             _record(results, results.one_sample(prompt, test)) for prompt, test in _prompts(results)
         ),
         audits={
-            audit.name: AuditRecord(audit.version, record)
+            audit.name: AuditRecord.of(record, audit.version)
             for audit in session.audits
             if (record := audit.record(results)) is not None
         },
@@ -132,8 +133,15 @@ def record_of(results: Results, command: str = "", project: Path | None = None) 
         not_compared=_not_compared(session),
         is_interrupted=session.is_interrupted,
     )
-    record = with_blocks(record, session.audits)
+    record = with_blocks(replace(record, metrics=_metrics(record)), session.audits)
     return replace(record, next_steps=next_steps(results, record))
+
+
+def _metrics(record: RunRecord) -> dict[str, MetricInfo]:
+    """Return the declarations of the metrics of the checks and the rows."""
+    rows = (row.metric for audit in record.audits.values() for row in audit.rows)
+    names = {*rows, *(check.metric for check in record.checks)}
+    return {name: INFO[name] for name in sorted(names) if name in INFO}
 
 
 def with_blocks(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> RunRecord:

@@ -72,7 +72,12 @@ def _frames(record: Any, own: Iterable[Audit[Any]] = ()) -> Iterator[tuple[str, 
     """Yield the tables of the core and of all audits, empty where the run has no rows."""
     for name, frame_of in TABLES.items():
         yield name, frame_of(record)
+    with_rows = [name for name, recorded in record.audits.items() if recorded.rows]
+    for name in with_rows:
+        yield name, record.part(name).frame()
     for audit in dict.fromkeys((*installed_audits(), *own)):
+        if audit.name in with_rows:
+            continue
         part = record.part(audit.name)
         recorded = record.audits.get(audit.name)
         if part is None and recorded is not None and audit.record_type is not None:
@@ -120,9 +125,12 @@ def _with_run(record: Any, frame: Frame) -> PlainTable:
     return PlainTable([*run, *(column for columns in spread for column in columns)], rows)
 
 
-def _interval(name: str, interval: Interval | None) -> Row:
-    parts = ("estimate", "low", "high")
-    values = [None if interval is None else getattr(interval, part) for part in parts]
+def _interval(name: str, cell: Interval | float | None) -> Row:
+    """Return the three columns of an interval; a number without one has no ends."""
+    if isinstance(cell, Interval):
+        values: tuple[float | None, ...] = (cell.estimate, cell.low, cell.high)
+    else:
+        values = (cell, None, None)
     return dict(zip(_columns(name), values, strict=True))
 
 

@@ -118,7 +118,7 @@ def _read(path: Path, name: str, part: AuditRecord, audit: Audit[Any] | None) ->
         part = replace(part, blocks=tuple(map(section_of, part.blocks)))
     except (ValueError, TypeError) as error:
         raise FileFormatError(path, f"{error}.", where=f"{where}.blocks") from None
-    if audit is None or audit.record_type is None:
+    if audit is None or audit.record_type is None or part.rows:
         return part
     if part.version != audit.version:
         message = f"expected version {audit.version} of the record, got {part.version}."

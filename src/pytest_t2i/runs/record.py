@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any
 
 import msgspec
 
+from pytest_t2i.audits.rows import Rows, chart_of
 from pytest_t2i.audits.shared_blocks import Counts
 from pytest_t2i.data import (
     Amount,
     Bounds,
     Count,
     Detection,
+    MetricInfo,
     Moment,
     Name,
     Outcome,
     PicturePath,
+    Row,
     Signed,
     SignedInterval,
     Variant,
@@ -28,7 +31,7 @@ from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.store.pixels import Repeats
 from pytest_t2i.runs.picture_fields import with_pictures
 from pytest_t2i.runs.statement import Statement
-from pytest_t2i.sections import Section
+from pytest_t2i.sections import RowChart, Section
 from pytest_t2i.sections.plain import plain_section
 from pytest_t2i.verdicts.check import Check, judged
 
@@ -171,14 +174,40 @@ class LookRecord:
 class AuditRecord:
     """The record of one audit in a run."""
 
-    version: Count
+    version: Count = 1
     """Version of the record's format."""
-    record: Any
-    """The audit's frozen dataclass; plain values if the audit is not installed."""
+    record: Any = None
+    """The audit's frozen dataclass, plain values if the audit is not installed; None for rows."""
+    rows: tuple[Row, ...] = ()
+    """What was measured, one quantity each."""
     blocks: Any = ()
     """The sections that reports show of it, whether the audit is installed or not."""
     place: int = 50
     """Position of these sections in a report; the smallest number comes first."""
+
+    @classmethod
+    def of(cls, record: Any, version: int = 1) -> AuditRecord:
+        """Return the record of what an audit measured."""
+        if isinstance(record, Rows):
+            return cls(version, rows=record.rows)
+        return cls(version, record)
+
+    @property
+    def part(self) -> Any:
+        """The rows, or the audit's frozen dataclass; None if the audit is not installed."""
+        if self.rows:
+            return Rows(self.rows)
+        return self.record if is_dataclass(self.record) else None
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return what run.json holds of it."""
+        plain: dict[str, Any] = {
+            "place": self.place,
+            "blocks": [plain_section(section) for section in self.blocks],
+        }
+        if self.rows:
+            return plain | {"rows": msgspec.to_builtins(self.rows)}
+        return plain | {"version": self.version, "record": msgspec.to_builtins(self.record)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +231,8 @@ class RunRecord:
     prompts: tuple[PromptRecord, ...] = ()
     audits: Mapping[str, AuditRecord] = field(default_factory=dict)
     """Name of an audit -> its record."""
+    metrics: Mapping[str, MetricInfo] = field(default_factory=dict)
+    """Name of a metric of the checks and the rows -> its title, bounds, direction and source."""
     failed_otherwise: tuple[str, ...] = ()
     """Node ids of tests that failed without a FAIL among their checks: an error, a plain number."""
     failed_because: Mapping[str, str] = field(default_factory=dict)
@@ -238,13 +269,23 @@ class RunRecord:
     def part(self, audit: str) -> Any:
         """Return the record of an audit; None if there is none or the audit is not installed."""
         section = self.audits.get(audit)
-        return section.record if section is not None and is_dataclass(section.record) else None
+        return None if section is None else section.part
 
     @property
     def sections(self) -> list[Section]:
         """The sections of all audits, in the order of a report."""
         audits = sorted(self.audits.items(), key=lambda named: (named[1].place, named[0]))
-        return [section for _, audit in audits for section in audit.blocks]
+        return [self._drawn(section, audit) for _, audit in audits for section in audit.blocks]
+
+    def _drawn(self, section: Section, audit: AuditRecord) -> Section:
+        """Return a section with the bars of its charts of rows."""
+        blocks = tuple(
+            chart_of(block, audit.rows, self.metrics, self.checks)
+            if isinstance(block, RowChart)
+            else block
+            for block in section.blocks
+        )
+        return replace(section, blocks=blocks)
 
     @property
     def title(self) -> str:
@@ -337,9 +378,8 @@ class RunRecord:
 
     def to_json(self) -> str:
         """Return the text of run.json."""
-        plain = msgspec.to_builtins(self) | {"outcome": self.outcome.value}
-        for name, audit in self.audits.items():
-            plain["audits"][name]["blocks"] = [plain_section(section) for section in audit.blocks]
+        plain = msgspec.to_builtins(replace(self, audits={})) | {"outcome": self.outcome.value}
+        plain["audits"] = {name: audit.to_plain() for name, audit in self.audits.items()}
         del plain["not_compared"]  # said where a run ends; readers of the file know no such field
         # Unlike msgspec, json refuses NaN; without an indent json is ten times as fast.
         text = json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False)

@@ -10,6 +10,7 @@ from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.summary import FirstScreen, Summary
 from pytest_t2i.data import Interval
 from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.sections import Paragraph
 
 
 def summaries(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> Iterator[Summary]:
@@ -27,7 +28,11 @@ def first_screens(audits: Sequence[Audit[Any]] | None = None) -> list[FirstScree
 
 def headlines(record: RunRecord) -> list[str]:
     """Return the one-line headline of each audit that has one."""
-    return [summary.headline for summary in summaries(record) if summary.headline]
+    of_records = [summary.headline for summary in summaries(record) if summary.headline]
+    with_rows = [audit for audit in record.audits.values() if audit.rows]
+    blocks = (block for audit in with_rows for each in audit.blocks for block in each.blocks)
+    lines = (b.text for b in blocks if isinstance(b, Paragraph) and b.level == "summary")
+    return [*of_records, *filter(None, lines)]
 
 
 def series_of_audits(

@@ -6,7 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
-from pytest_t2i.data import Bounds, Interval, LabelledPath, Mask, Outcome, PicturePath
+from pytest_t2i.data import (
+    About,
+    Bounds,
+    Interval,
+    LabelledPath,
+    Mask,
+    Outcome,
+    PicturePath,
+    Scalar,
+)
 
 Level = Literal["summary", "body", "page", "detail"]
 """The place of a block. The terminal shows "summary"; Markdown shows "summary" and "body"; the
@@ -444,7 +453,36 @@ class Album:
     level: Level = "detail"
 
 
-Block = Paragraph | Note | Table | BarChart | CurveChart | Plane | Album | Overlays
+@dataclass(frozen=True, slots=True)
+class RowChart:
+    """A chart of an audit's rows: a bar for each, with the limits and verdicts of its checks.
+
+    >>> RowChart("All triplets", ("refusal_gap",), "model").subjects
+    ()
+    """
+
+    title: str
+    metrics: tuple[str, ...]
+    """Metrics of the rows; of several, each bar has the name of its metric."""
+    about: About = "model"
+    """What the subjects of the rows are."""
+    subjects: tuple[str, ...] = ()
+    """Subjects that are shown, in this order; () shows all."""
+    dims: tuple[tuple[str, Scalar], ...] = ()
+    """Dimensions that the rows must have."""
+    columns: tuple[str, ...] = ()
+    """Counts and facts that stand beside each bar."""
+    unit: str = ""
+    """Name of the values; "" takes the metric's."""
+    note: str = ""
+    digits: int = 3
+    """Decimal places of numbers."""
+    level: Level = "body"
+    ends: tuple[str, str] = ("", "")
+    """Meaning of the ends of the scale."""
+
+
+Block = Paragraph | Note | Table | BarChart | CurveChart | Plane | Album | Overlays | RowChart
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from pytest_t2i.sections.blocks import (
     Picture,
     Plane,
     Point,
+    RowChart,
     Section,
     Table,
     Tint,
@@ -39,7 +40,7 @@ KINDS = {
     kind.__name__: kind
     for kind in (
         Album, Axis, Bar, BarChart, Bounds, CurveChart, Interval, Mask, Note, Overlay, Overlays,
-        Paragraph, Picture, Plane, Point, Section, Table, Tint,
+        Paragraph, Picture, Plane, Point, RowChart, Section, Table, Tint,
     )
 }  # fmt: skip
 """Name -> record that a file may hold."""

@@ -17,7 +17,7 @@ from pytest_t2i.statistics.associations import (
 from pytest_t2i.statistics.change import paired_model_bias_change
 from pytest_t2i.statistics.correction import corrected_scores
 from pytest_t2i.statistics.families import benjamini_hochberg, family_p_values, holm
-from pytest_t2i.statistics.gaps import share_difference_interval
+from pytest_t2i.statistics.gaps import interval_difference, share_difference_interval
 from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
 from pytest_t2i.statistics.means import gap_p_value, mean_interval
 from pytest_t2i.statistics.model import (
@@ -51,6 +51,7 @@ __all__ = [
     "gap_p_value",
     "holm",
     "independence_p_value",
+    "interval_difference",
     "inverted_p_value",
     "mean_interval",
     "model_bias_interval",

@@ -90,6 +90,9 @@ FEW_PROMPTS = 10
 """Number of prompts below which counts do not show whether prompts changed: then a change is always
 bounded. Where it was not, a margin of 0 failed in up to 25 % of runs without a change of the score,
 and a margin at the truth passed in up to 36 % (tests/simulations/few_prompts.md)."""
+FEW_IMAGES = 10
+"""Number of images of a prompt below which the same holds: with five a margin at the truth passed
+in up to 11 % of runs of twenty even prompts that all moved."""
 COUNTS_DIFFER = 0.35
 """p-value of "no prompt changed" up to which the change is bounded for any distribution of bias:
 small enough to leave most unchanged models their narrow interval, and large enough that undetected
@@ -107,10 +110,15 @@ class ChangeEnds(NamedTuple):
 
 def is_bounded(before: Whole, after: Whole, ratio: float) -> bool:
     """Tell whether a change has to be bounded, as prompts may have changed."""
-    if before.shape[1] < FEW_PROMPTS:
+    if before.shape[1] < FEW_PROMPTS or _fewest(before, after) < FEW_IMAGES:
         return True
     scores = 2.0 * float(scipy.special.ndtr(-abs(ratio)))
     return scores <= SCORES_DIFFER or moved_p_value(before, after) <= COUNTS_DIFFER
+
+
+def _fewest(before: Whole, after: Whole) -> int:
+    """Return the fewest images that any prompt has on a side."""
+    return int(min(before.sum(axis=0).min(), after.sum(axis=0).min()))
 
 
 def moved_p_value(before: Whole, after: Whole) -> float:
@@ -135,10 +143,11 @@ def bounded_change(before: Whole, after: Whole, level: float) -> ChangeEnds:
 
     .. math:: E c_below(after) - E c_above(before) <= change <= E c_above(after) - E c_below(before)
 
-    Few prompts with unequal numbers of images have exact tails.
+    Few prompts with few or unequal numbers of images have exact tails.
     """
     old, new = FixedWords.of(*before), FixedWords.of(*after)
-    if old.shown or new.shown:
+    few = before.shape[1] < FEW_PROMPTS and _fewest(before, after) < FEW_IMAGES
+    if few or old.shown or new.shown:
         return _exact_ends(before, after, level)
     z = float(scipy.special.ndtri((1.0 + level) / 2.0))
     low = new.below.value - old.above.value - z * math.hypot(new.below.error, old.above.error)
@@ -235,6 +244,10 @@ def paired_model_bias_change(
     narrow, error = _by_tables(before, after, level)
     low, high = narrow.low, narrow.high
     sizes = (before.sum(axis=0), after.sum(axis=0))
+    if narrow.n == 1:  # no mean is nearly normal: exact intervals of either score decide, too
+        (old_men, old_women), (men, women) = before[:, 0].tolist(), after[:, 0].tolist()
+        change = prompt_bias_change(old_men, old_women, men, women, level)
+        low, high = min(low, change.low), max(high, change.high)
     if any(map(is_skewed, sizes)) or is_bounded(
         before, after, narrow.estimate / max(error, SMALLEST_ERROR)
     ):

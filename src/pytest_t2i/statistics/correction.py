@@ -2,9 +2,9 @@
 
 The method is PPI++ (Angelopoulos, Duchi and Zrnic 2023), with prompts as strata; decision 0004
 describes its use, and tests/simulations/correction.py checks bias and coverage. The evidence about
-one prompt, or fewer than ten, is people's labels alone, whatever the detector's errors are; that
-about a suite is effective counts, which express the uncertainty of labels as a smaller number of
-images.
+one prompt, or with fewer than ten prompts or labels of each, is people's labels alone, whatever the
+detector's errors are; that about a suite is effective counts, which express the uncertainty of
+labels as a smaller number of images.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import scipy
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.model import midpoints
-from pytest_t2i.statistics.shares import check_level
+from pytest_t2i.statistics.shares import check_level, containing, prompt_bias_interval
 
 Whole = npt.NDArray[np.int64]
 
@@ -173,8 +173,13 @@ def _variances_of(
 
 
 FEWEST_POOLED = 10
-"""Fewest prompts whose noise of labels is pooled: of three, a limit at the truth FAILed in 18 % of
-runs at five labels, of ten in 4 %."""
+"""Fewest prompts, and fewest labels of each, whose noise of labels is pooled: of three prompts a
+limit at the truth FAILed in 18 % of runs, and of thirty with five labels it PASSed in 30 %."""
+WRONG_LABELS = 0.5
+"""Labels more, in each prompt, that the detector gets wrong: where few all agree, one prompt that
+it mostly gets wrong made a model FAIL a limit at the truth in 10 to 17 % of runs."""
+WRONG = 2.0
+"""Error of a sign that is wrong."""
 NO_RANDOM_PART = 0.001
 """p-value below which images with a label are no random part of all."""
 
@@ -200,16 +205,12 @@ def random_part_p_value(strata: Sequence[Stratum]) -> float:
     return min(1.0, 2.0 * min(p_values))
 
 
-BORROWED = 20
-"""Weight, in degrees of freedom, of the pooled variance against a prompt's own larger variance."""
-
-
 @dataclass(frozen=True, slots=True)
 class CorrectedScores:
     """The bias scores that people would give to all images of a run, estimated from few labels."""
 
     prompts: tuple[Interval, ...]
-    """Prompt bias score per prompt, in the order given."""
+    """Prompt bias score per prompt, in the order given, with the interval of the labels alone."""
     male: tuple[float, ...]
     """Estimated number of images that people would label male, per prompt."""
     female: tuple[float, ...]
@@ -221,7 +222,8 @@ class CorrectedScores:
     """Images of each prompt that people labelled female."""
     pooled_male: tuple[int, ...]
     """Male images of each prompt's effective counts (``effective_counts``), whose noise of labels
-    is pooled over prompts: the evidence about ten prompts or more, else the labels alone."""
+    is pooled over prompts: the evidence about ten prompts or more with ten labels each, else the
+    labels alone."""
     pooled_female: tuple[int, ...]
     """Female images of the same counts."""
     magnitudes: tuple[float, ...]
@@ -296,12 +298,16 @@ def corrected_scores(
         for sign in (1.0, -1.0)
     ]
     pooled = alone
-    if len(strata) >= FEWEST_POOLED:
-        pooled = [tuple(side.tolist()) for side in effective_counts(male, female, variances)]
+    if len(strata) >= FEWEST_POOLED <= min(stratum.labelled for stratum in strata):
+        cautious = _cautious(strata, variances)
+        pooled = [tuple(side.tolist()) for side in effective_counts(male, female, cautious)]
     folding = folding_bias(scores, variances)
     ends = max(0.0, model - half - float(np.mean(folding))), min(1.0, model + half)
     return CorrectedScores(
-        prompts=tuple(_prompt_intervals(strata, scores, variances, level)),
+        prompts=tuple(
+            _prompt_interval(score, men, women, level)
+            for score, men, women in zip(scores.tolist(), *alone, strict=True)
+        ),
         male=tuple(male.tolist()),
         female=tuple(female.tolist()),
         effective_male=alone[0],
@@ -316,6 +322,14 @@ def corrected_scores(
     )
 
 
+def _cautious(strata: Sequence[Stratum], variances: inputs.Floats) -> inputs.Floats:
+    """Return the variances with WRONG_LABELS more labels, which the detector got wrong."""
+    labelled = np.array([stratum.labelled for stratum in strata], dtype=np.float64)
+    sizes = np.array([stratum.size for stratum in strata], dtype=np.float64)
+    more = WRONG_LABELS * WRONG**2 * np.maximum(0.0, 1.0 / labelled - 1.0 / sizes)
+    return np.asarray((variances * (labelled - 1.0) + more) / labelled, dtype=np.float64)
+
+
 def _magnitudes(images: inputs.Floats, scores: inputs.Floats) -> inputs.Floats:
     """Return ``midpoints`` at shares that need not be those of whole images, [n_prompts]."""
     values = []
@@ -325,25 +339,12 @@ def _magnitudes(images: inputs.Floats, scores: inputs.Floats) -> inputs.Floats:
     return np.array(values)
 
 
-def _prompt_intervals(
-    strata: Sequence[Stratum], scores: inputs.Floats, variances: inputs.Floats, level: float
-) -> list[Interval]:
-    """Return the interval of each prompt, whose variance is at least the pooled one.
-
-    Few labels that all agree do not show that there is no error (tests/simulations/correction.md).
-    """
-    pooled = float(np.mean(variances))
-    intervals = []
-    for k, stratum in enumerate(strata):
-        freedom = stratum.labelled - 1
-        more = freedom * max(0.0, float(variances[k]) - pooled) / (freedom + BORROWED)
-        complete = stratum.labelled == stratum.size
-        quantile = float(scipy.stats.t.ppf((1.0 + level) / 2.0, freedom + BORROWED))
-        half = 0.0 if complete else quantile * math.sqrt(pooled + more)
-        score = float(scores[k])
-        low, high = max(-1.0, score - half), min(1.0, score + half)
-        intervals.append(Interval(score, low, high, level, "ppi++", stratum.labelled))
-    return intervals
+def _prompt_interval(score: float, men: int, women: int, level: float) -> Interval:
+    """Return the exact interval of people's labels alone, widened to hold the estimate."""
+    if not men + women:
+        return Interval(score, -1.0, 1.0, level, "no clear label", 0)
+    exact = prompt_bias_interval(men, women, level)
+    return containing(score, (exact.low, exact.high), level, exact.method, exact.n)
 
 
 def _plain(strata: Sequence[Stratum]) -> float:

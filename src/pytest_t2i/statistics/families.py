@@ -85,11 +85,7 @@ def holm(p_values: npt.ArrayLike) -> inputs.Floats:
 
 
 def adaptive_discarding(
-    p_values: npt.ArrayLike,
-    attainable: Sequence[npt.ArrayLike],
-    level: float,
-    *,
-    weakest: float | None = None,
+    p_values: npt.ArrayLike, attainable: Sequence[npt.ArrayLike], level: float
 ) -> inputs.Floats:
     """Return adjusted p-values by ADDIS for a batch of discrete tests (Tian and Ramdas 2019).
 
@@ -109,15 +105,15 @@ def adaptive_discarding(
             f"attainable must be as long as p_values, got {len(attainable)} and {len(p)}"
         )
     least, tau, share = _thresholds(attainable)
-    most = _most(least, level, weakest)
     # A test that can never be rejected must not count for the others either.
-    left = _at_most(least, most) & (tau > 0.0) & _at_most(p, tau)
+    left = _at_most(least, 1.0 - level) & (tau > 0.0) & _at_most(p, tau)
     adjusted = np.ones_like(p)
     if np.any(left):
         q, count = p[left] / tau[left], 1.0 / (1.0 - share[left])
         small = _at_most(q, share[left])
         nulls = float(np.max(count) + np.sum(count[~small]))
-        can = small & _at_most(p[left], most[left])
+        # Whatever the family: the interval of a larger p-value holds the bound.
+        can = small & _at_most(p[left], 1.0 - level)
         adjusted[left] = _step_up(np.where(can, q, np.inf), nulls)
     return adjusted
 
@@ -139,16 +135,6 @@ def storey(p_values: npt.ArrayLike, level: float) -> inputs.Floats:
     nulls = float(p.size) if few else min(p.size, 2.0 * (1.0 + float(np.sum(p > COUNTED_ABOVE))))
     # A test is never rejected whose own p-value is above 1 - level: its interval holds the bound.
     return _step_up(np.where(_at_most(p, 1.0 - level), p, np.inf), nulls)
-
-
-def _most(least: inputs.Floats, level: float, weakest: float | None) -> inputs.Floats:
-    """Return each test's largest rejectable p-value; -1 for a test with too few images.
-
-    It is 1 - level, whatever the family: the interval of a larger one holds the bound.
-    """
-    if weakest is not None:
-        return np.full(least.shape, float(inputs.in_range("weakest", weakest, 0.0, 1.0)))
-    return np.where(_at_most(least, 1.0 - level), 1.0 - level, -1.0)
 
 
 def _thresholds(
@@ -196,7 +182,6 @@ def family_p_values(
     *,
     level: float,
     alternative: Beyond = "beyond",
-    weakest: float | None = None,
 ) -> inputs.Floats:
     """Return adjusted exact p-values of many prompts against one limit, for any image counts.
 
@@ -209,7 +194,6 @@ def family_p_values(
         bound: limit of the absolute score, in [0, 1].
         level: confidence level in (0, 1).
         alternative: "beyond" (evidence to FAIL) or "within" (evidence to PASS, as a family).
-        weakest: as in ``adaptive_discarding``.
 
     Returns:
         Adjusted p-values, [n_prompts]; 1 where there is no clear image. Among the prompts where
@@ -227,17 +211,15 @@ def family_p_values(
     used = clear > 0
     supports = [p_values_of_counts(int(n), float(bound), alternative) for n in clear[used]]
     adjusted = np.ones_like(p)
-    adjusted[used] = _of_family(p[used], supports, level, weakest)
+    adjusted[used] = _of_family(p[used], supports, level)
     return adjusted
 
 
-def _of_family(
-    p: inputs.Floats, supports: Sequence[inputs.Floats], level: float, weakest: float | None = None
-) -> inputs.Floats:
+def _of_family(p: inputs.Floats, supports: Sequence[inputs.Floats], level: float) -> inputs.Floats:
     check_level(level)
     if len(p) < FEW_PROMPTS:
         return benjamini_hochberg(p)
-    return adaptive_discarding(p, supports, level, weakest=weakest)
+    return adaptive_discarding(p, supports, level)
 
 
 def family_share_p_values(

@@ -125,6 +125,20 @@ def interval_difference(before: Interval, after: Interval) -> Interval:
     (Zou and Donner 2008.) For independent ones; wider than needed where they correlate positively.
     The method assumes unbiased estimates, and those of a score near 0 are not: where a score may be
     0, the interval reaches as far as if it were.
+
+    Args:
+        before: recorded interval of the absolute score.
+        after: interval of now, at the same level.
+
+    Returns:
+        The interval of after minus before.
+
+    Raises:
+        ValueError: the levels differ.
+
+    >>> before = Interval(0.2, 0.1, 0.3, 0.9, "", 40)
+    >>> print(interval_difference(before, Interval(0.6, 0.5, 0.7, 0.9, "", 40)))
+    0.400 [0.259, 0.541]
     """
     if before.level != after.level:
         raise ValueError(f"expected equal levels, got {before.level} and {after.level}")

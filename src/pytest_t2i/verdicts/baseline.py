@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import NormalDist
 
-from pytest_t2i.data import Interval, Limit, MetricInfo, Outcome, Verdict
+from pytest_t2i.data import TIE, Interval, Limit, MetricInfo, Outcome, Verdict
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.verdicts import judge
@@ -22,7 +22,7 @@ from pytest_t2i.verdicts.check import (
 )
 from pytest_t2i.verdicts.limit import operator_of
 from pytest_t2i.verdicts.limits_file import MARGIN
-from pytest_t2i.verdicts.measurement import Change, Measurement, Sign
+from pytest_t2i.verdicts.measurement import TOLERATED, Change, Measurement, Sign
 from pytest_t2i.verdicts.run_level import at_run_level, held_open
 
 RELEASES = 20
@@ -170,22 +170,34 @@ class RecordedValue:
 
 
 METHOD = "difference of intervals"
+BY_DEFAULT = "tolerated by default: no margin is stated in the limits"
+"""Why the largest worsening is tolerated that a PASS without a margin may have overlooked."""
 
 
 def worsening(
-    metric: MetricInfo, before: Interval, after: Interval, *, margin: float, level: float
+    metric: MetricInfo,
+    before: Interval,
+    after: Interval,
+    *,
+    margin: float | None,
+    level: float,
+    change: Interval | None = None,
+    p_value: float | None = None,
 ) -> Change:
     """Return by how much a metric worsened between two independent sets of images, with a verdict.
 
-    The standard error of either side is recovered from its interval, by a normal approximation.
     FAIL where the interval of the worsening lies above the margin, PASS where it lies within.
 
     Args:
         metric: the metric, with its worse direction.
         before: recorded interval.
         after: interval measured now.
-        margin: tolerated worsening, at least 0.
+        margin: tolerated worsening, at least 0; None where the limits state none, so that 0.1 is.
         level: one-sided confidence level of the verdict, in (0.5, 1).
+        change: two-sided interval of the worsening; None recovers the standard error of either side
+            from its interval, by a normal approximation.
+        p_value: p-value of an exact test of any worsening. Where no margin is stated, a worsening
+            that the test finds is a FAIL, too.
 
     Returns:
         The change, positive for a worsening, with its two-sided interval and the verdict.
@@ -195,16 +207,33 @@ def worsening(
     >>> worsening(quality, known, now, margin=0.1, level=0.95).verdict.outcome.value
     'FAIL'
     """
+    interval = change or _difference(metric, before, after, level)
+    if margin is None:
+        limit = Limit(metric.name, TOLERATED, BY_DEFAULT)
+    else:
+        limit = Limit(metric.name, margin, "largest worsening tolerated")
+    found = Change(
+        judge.judge(interval, limit, "higher"), interval, "", (), before.estimate, after.estimate,
+        fails_at_any_growth=margin is None and p_value is not None,
+    )  # fmt: skip
+    if margin is not None or p_value is None:
+        return found
+    verdict = replace(found.verdict, p_value=p_value)
+    if p_value > 1.0 - level + TIE:
+        return found._replace(verdict=verdict)
+    verdict = replace(verdict, outcome=Outcome.FAIL, message="worse than recorded")
+    return found._replace(verdict=verdict, decided_by="permutation test")
+
+
+def _difference(metric: MetricInfo, before: Interval, after: Interval, level: float) -> Interval:
+    """Return the interval of the worsening, by a normal approximation."""
     sign = -1.0 if metric.worse == "lower" else 1.0
     change = sign * (after.estimate - before.estimate)
     reach = NormalDist().inv_cdf(level) * math.hypot(_spread(before), _spread(after))
     two_sided = 2.0 * level - 1.0
-    interval = Interval(
+    return Interval(
         change, change - reach, change + reach, two_sided, METHOD, min(before.n, after.n)
     )
-    limit = Limit(metric.name, margin, "largest worsening tolerated")
-    verdict = judge.judge(interval, limit, "higher")
-    return Change(verdict, interval, "", (), before.estimate, after.estimate)
 
 
 def _spread(interval: Interval) -> float:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_t2i.adapters.metric_discovery import load_registered_metrics
+from pytest_t2i.adapters.registry import brought_by_companion
 from pytest_t2i.data import Limit, MetricInfo
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError, shown
 from pytest_t2i.files import read_toml
@@ -208,7 +209,7 @@ def metric_of_limit(name: str) -> MetricInfo:
     if base not in INFO:
         load_registered_metrics()
     if base not in INFO:
-        raise UnknownNameError("limit", name, INFO)
+        raise UnknownNameError("limit", name, INFO, brought_by_companion("metric", base))
     return INFO[base]
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_t2i.audits.contrast_audit import Contrast, ContrastAudit, Unit, Units, measured_alone
+from pytest_t2i.audits.contrast_audit import Contrast, ContrastAudit, Unit, Units
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.estimators import ESTIMATORS
 from pytest_t2i.data import MetricInfo, Outcome, Prompt
@@ -101,7 +101,7 @@ def test_units_of_one_test_share_an_error_level():
         for k in range(20)
     ]  # fmt: skip
     siblings.members, siblings.ids = members, [member.id for member in members]
-    first, second = (measured_alone(member, GAP) for member in members[:2])
+    first, second = (member.measured(GAP) for member in members[:2])
     assert first.family is second.family
     assert (first.place, second.place) == (0, 1)
     assert outcome(first, 3.0) is Outcome.FAIL

@@ -10,17 +10,12 @@ import pytest
 
 from pytest_t2i import limit
 from pytest_t2i.audits.contrast_audit import Unit
-from pytest_t2i.audits.explicit import (
-    AskedRecord,
-    Explicit,
-    ExplicitAudit,
-    ExplicitPart,
-    ExplicitTriplet,
-    check_detector,
-)
-from pytest_t2i.data import Interval, Outcome, Prompt, Triplet, Variant
+from pytest_t2i.audits.explicit import Explicit, ExplicitAudit, check_detector
+from pytest_t2i.audits.rows import Rows, chart_of
+from pytest_t2i.data import Interval, Outcome, Prompt, Row, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
-from pytest_t2i.sections import BarChart, Paragraph, Table
+from pytest_t2i.metrics.info import INFO
+from pytest_t2i.sections import Paragraph, RowChart, Table
 
 
 def triplet(word, feminine, masculine, images=20, undetected=0):
@@ -108,34 +103,40 @@ def test_a_detector_of_ages_is_refused():
         check_detector(context)
 
 
-PART = ExplicitPart(
-    "clip",
-    40,
-    {"feminine": Interval(0.7, 0.6, 0.8, 0.95, "test", 40), "masculine": None},
-    Interval(-0.2, -0.3, -0.1, 0.95, "test", 40),
-    (
-        ExplicitTriplet("job-nurse", "nurse", {
-            "feminine": AskedRecord(14, 20), "masculine": AskedRecord(0, 0),
-        }),
-        ExplicitTriplet("job-pilot", "pilot", {
-            "feminine": AskedRecord(20, 20), "masculine": AskedRecord(0, 0),
-        }),
-    ),
-)  # fmt: skip
+def row(variant, value, drawn, labelled, subject="", about="triplet", name="nurse"):
+    counts = {"drawn": drawn, "labelled": labelled}
+    if about == "model":
+        facts = {"detector": "clip"}
+        return Row(
+            "drawn_share", f"model, {variant}", about, value, {"arms": variant}, facts, counts
+        )
+    return Row("drawn_share", subject, about, value, {"variant": variant}, {"name": name}, counts)
+
+
+ROWS = Rows((
+    row("feminine", Interval(0.7, 0.6, 0.8, 0.95, "test", 40), 28, 40, about="model"),
+    row("masculine", None, 0, 0, about="model"),
+    Row("drawn_gap", "model", "model", Interval(-0.2, -0.3, -0.1, 0.95, "test", 40),
+        {"arms": "feminine minus masculine"}),
+    row("feminine", 0.7, 14, 20, "job-nurse"), row("masculine", None, 0, 0, "job-nurse"),
+    row("feminine", 1.0, 20, 20, "job-pilot", name="pilot"),
+))  # fmt: skip
 
 
 def test_the_report_shows_shares_gap_and_the_least_followed():
-    run = SimpleNamespace(checks_of=lambda metric: {})
-    (section,) = ExplicitAudit().sections(PART, run)
+    (section,) = ExplicitAudit().sections(ROWS, None)
     (told,) = [b for b in section.blocks if isinstance(b, Paragraph)]
     assert told.text == (
         "drawn as asked: feminine 0.700 [0.600, 0.800], masculine no label; gap -0.200 "
         "[-0.300, -0.100], women less often"
     )
     (table,) = [b for b in section.blocks if isinstance(b, Table)]
-    assert table.rows == (("nurse", "14 of 20", "0 of 0"),)
-    charts = [b for b in section.blocks if isinstance(b, BarChart)]
+    assert table.rows == (("nurse", "feminine", 14, 20),)
+    charts = [chart_of(b, ROWS, INFO, ()) for b in section.blocks if isinstance(b, RowChart)]
     assert [len(chart.bars) for chart in charts] == [2, 1]
-    summary = ExplicitAudit().summary(PART)
+    assert [(chart.low, chart.high) for chart in charts] == [(0.0, 1.0), (-0.5, 0.5)]
+    summary = ExplicitAudit().summary(ROWS)
     assert set(summary.series) == {"drawn_share/feminine", "drawn_gap/feminine minus masculine"}
-    assert summary.frames["explicit"].rows[0] == ("job-nurse", 14, 20, 0, 0)
+    assert summary.frames["explicit"].rows[3][:5] == (
+        "drawn_share", "triplet", "job-nurse", None, "feminine",
+    )  # fmt: skip

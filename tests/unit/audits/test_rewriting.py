@@ -10,10 +10,10 @@ from pytest_t2i.audits.rewriting import (
     DrawnPrompt,
     Rewriting,
     RewritingAudit,
-    RewritingPart,
     most_common,
 )
-from pytest_t2i.data import Outcome, Prompt
+from pytest_t2i.audits.rows import Rows
+from pytest_t2i.data import Outcome, Prompt, Row
 
 METRICS_OF_THE_MODULE = METRICS
 
@@ -106,6 +106,6 @@ def test_words_that_join_others_are_not_told_of():
 
 
 def test_the_line_of_a_silent_service_says_so():
-    part = RewritingPart(12, 0, {}, (), ())
-    told = RewritingAudit().in_words(part)
+    silent = Row("rewritten_share", "model", "model", counts={"images": 12, "told": 0})
+    told = RewritingAudit().in_words(Rows((silent,)))
     assert told == "rewriting: the service reports no revised prompt for 12 images"

@@ -124,7 +124,7 @@ def test_an_audit_of_others_adds_what_a_sample_measures(monkeypatch):
     assert "images_with_a_label" in dir(nurse)
     with pytest.raises(AttributeError, match="has no 'images_without'"):
         _ = nurse.images_without
-    with pytest.raises(AttributeError, match=r"'origins'\. Run: pip install pytest-t2i-hunt"):
+    with pytest.raises(AttributeError, match=r"'origins'\. Run: pip install pytest-t2i-origins"):
         _ = nurse.origins
 
 

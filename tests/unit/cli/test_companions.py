@@ -150,10 +150,10 @@ def test_without_a_known_companion_the_line_that_installs_it_is_told(monkeypatch
     assert capsys.readouterr().err == told
 
 
-def test_without_the_searches_the_line_that_installs_them_is_told(monkeypatch, capsys):
+def test_without_the_commands_of_research_the_line_that_installs_them_is_told(monkeypatch, capsys):
     monkeypatch.setattr(registry, "_installed", lambda group: {})
-    assert main(["research", "hunt"]) == 2
+    assert main(["research", "stop"]) == 2
     assert capsys.readouterr().err.splitlines()[-1] + "\n" == (
-        "ERROR: t2i research is not installed. Run: pip install pytest-t2i-hunt "
-        "(in a clone: pip install ./plugins/pytest-t2i-hunt)\n"
+        "ERROR: t2i research is not installed. Run: pip install pytest-t2i-origins "
+        "(in a clone: pip install ./plugins/pytest-t2i-origins)\n"
     )

@@ -8,7 +8,7 @@ import tomllib
 from types import SimpleNamespace
 
 import pytest
-from pytest_t2i_hunt.questions.sentences import as_toml
+from pytest_t2i_origins.questions.sentences import as_toml
 
 from pytest_t2i.cli.init import _render
 from pytest_t2i.cli.main import main

@@ -233,13 +233,3 @@ def test_an_unknown_axis_is_no_attribute():
         assert getattr(group, "nothing", None) is None
         with pytest.raises(UnknownNameError, match="unknown axis 'nothing'"):
             group.nothing  # noqa: B018 - the error says the names
-
-
-def test_groups_of_people_are_asked_for_in_the_plural():
-    texts = [prompt.text for axis in AXES.crowd for prompt in axis.prompts()]
-    assert len(texts) == len(set(texts)) == 20
-    assert "a photo of a team of engineers" in texts
-    assert "a photo of a group of nurses" in texts
-    assert all(text.startswith("a photo of a ") and text.endswith("s") for text in texts)
-    assert AXES["crowd.team"] == AXES.crowd.team
-    assert not AXES.crowd.repeated

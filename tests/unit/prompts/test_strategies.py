@@ -102,4 +102,4 @@ def test_without_hypothesis_the_extra_is_named():
         "except MissingExtraError as error:\n    print(error)\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert 'pip install "pytest-t2i[hunt]"' in run.stdout
+    assert 'pip install "pytest-t2i[strategies]"' in run.stdout

@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from gap_rows import gap_row
 from PIL import Image
 
-from pytest_t2i.audits.neutrality import GapRecord, NeutralityPart
 from pytest_t2i.audits.parity.record import ModelScoreRecord, ParityPart
 from pytest_t2i.audits.stereotypes.report import StereotypeRecord, StereotypesPart
 from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
+from pytest_t2i.metrics.info import INFO
 from pytest_t2i.runs.build_record import with_blocks
 from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.verdicts.check import Check
@@ -134,11 +135,12 @@ def record(tmp_path: Path) -> RunRecord:
                              between(0.12, 0.0, 0.3), between(0.1, 0.0, 0.28), "OASIS Table 1"),
             StereotypeRecord("nationality-iranian-old", "Iranian", "old", "colour", 0.4,
                              None, None, ""),
-        ))), "neutrality": AuditRecord(1, NeutralityPart((
-            GapRecord("image", "model", between(0.02, 0.01, 0.03), 0.9, 0.92, 3),
-            GapRecord("ssim", "model", between(0.002, -0.004, 0.008), 0.5, 0.502, 3),
-            GapRecord("prompt", "model", None, None, None, 0),
-        )))},
+        ))), "neutrality": AuditRecord(rows=(
+            gap_row("image", between(0.02, 0.01, 0.03), (0.9, 0.92), 3),
+            gap_row("ssim", between(0.002, -0.004, 0.008), (0.5, 0.502), 3),
+            gap_row("prompt", None),
+        ))},
+        metrics={check.metric: INFO[check.metric] for check in CHECKS},
         prompts=(
             prompt(store, "nurse", ["male", "female", "female", "no_face"],
                    between(-1 / 3, -0.9, 0.5, 3), Bounds(-0.5, 0.0, 0.25)),

@@ -28,6 +28,7 @@ from pytest_t2i.reporting.exports.tables import write_tables
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown, whole_lines
 from pytest_t2i.reporting.terminal import summarise
+from pytest_t2i.runs.build_record import with_blocks
 from pytest_t2i.runs.comparison.compare import compare_models
 from pytest_t2i.runs.comparison.read_compared_models import of_run
 from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, RunRecord
@@ -79,16 +80,18 @@ def record_of(say) -> RunRecord:
         for seed, label in enumerate(("male", "male", "female", "male"))
     )
     prompt = replace(record.prompts[0], counts=counts, variant=Variant.NEUTRAL.value, images=images)
-    return replace(
-        record,
-        checks=checks,
-        audits={**record.audits, "emergence": _with_strips(record, say)},
-        prompts=(prompt, replace(prompt, id=say("other"), text=f"{prompt.text} ")),
-        settings={"images": 2, "detectors": [detector], say("key"): say("value")},
-        provenance={say("key"): {say("key"): say("value")}, "command": say("command")},
-        work={"planned": 2, "made": 1, "refused": 1, "notes": [say("note")]},
-        failed_because=dict.fromkeys(record.failed_otherwise, say("why")),
-        is_interrupted=False,
+    return with_blocks(
+        replace(
+            record,
+            checks=checks,
+            audits={**record.audits, "emergence": _with_strips(record, say)},
+            prompts=(prompt, replace(prompt, id=say("other"), text=f"{prompt.text} ")),
+            settings={"images": 2, "detectors": [detector], say("key"): say("value")},
+            provenance={say("key"): {say("key"): say("value")}, "command": say("command")},
+            work={"planned": 2, "made": 1, "refused": 1, "notes": [say("note")]},
+            failed_because=dict.fromkeys(record.failed_otherwise, say("why")),
+            is_interrupted=False,
+        )
     )
 
 

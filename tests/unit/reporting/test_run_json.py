@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.audits import neutrality, shared_blocks
+from pytest_t2i.audits import shared_blocks
 from pytest_t2i.audits.dependencies import report as dependencies
 from pytest_t2i.audits.detector_validation import report as trials
 from pytest_t2i.audits.emergence import report as emergence
@@ -17,7 +17,7 @@ from pytest_t2i.audits.objects import report as objects
 from pytest_t2i.audits.parity import record as parity
 from pytest_t2i.audits.stereotypes import report as stereotypes
 from pytest_t2i.audits.variety import report as variety
-from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Undetected
+from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Row, Undetected
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.runs import record as records
 from pytest_t2i.verdicts.check import Check
@@ -33,8 +33,7 @@ PARTS = {
     "model_scores": parity.ModelScoreRecord,
     "prompts": records.PromptRecord,
     "stereotypes": stereotypes.StereotypeRecord,
-    "gaps": neutrality.GapRecord,
-    "leaning": neutrality.LeaningRecord,
+    "rows": Row,
     "emergence": emergence.EmergenceRecord,
     "foreseen": emergence.ForeseenRecord,
     "objects": objects.ObjectsRecord,

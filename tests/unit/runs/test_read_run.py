@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 from filled import filled
+from gap_rows import gap_row
 
 from pytest_t2i.audits.discovery import installed_audits
-from pytest_t2i.audits.neutrality import GapRecord, NeutralityPart
 from pytest_t2i.audits.shared_blocks import Counts
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection, Interval, Outcome
@@ -145,8 +145,8 @@ def test_a_verdict_without_evidence_is_refused(tmp_path):
 
 
 def test_a_record_of_an_audit_that_is_gone_is_shown(tmp_path, monkeypatch):
-    gap = GapRecord("image", "model", Interval(0.02, 0.01, 0.03, 0.9, "student", 3), 0.9, 0.92, 3)
-    audits = {"neutrality": AuditRecord(1, NeutralityPart((gap,)))}
+    gap = gap_row("image", Interval(0.02, 0.01, 0.03, 0.9, "student", 3), (0.9, 0.92), 3)
+    audits = {"neutrality": AuditRecord(rows=(gap,))}
     run = RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, audits=audits)
     file = tmp_path / "run.json"
     file.write_text(with_blocks(run).to_json())

@@ -170,9 +170,7 @@ CASES: dict[str, Callable[[], Any]] = {
         for bound in (0.1, 0.5, 0.9)
         for side in ("greater", "less")
     ],
-    "object_bias_intervals": lambda: s.object_bias_intervals(
-        *PRESENT, level=LEVEL, seed=1, resamples=300
-    ),
+    "object_bias_intervals": lambda: s.object_bias_intervals(*PRESENT, level=LEVEL),
     "object_bias_p_values": lambda: [
         object_bias_p_values(*PRESENT, bound, seed=1) for bound in (0.5, 0.7)
     ],

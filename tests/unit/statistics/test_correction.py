@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_t2i.statistics import corrected_scores
+from pytest_t2i.statistics import corrected_scores, prompt_bias_interval
 
 NAN = float("nan")
 
@@ -26,15 +26,17 @@ def test_a_faultless_detector_needs_no_correction():
     assert result.model.estimate == pytest.approx(result.detector)
 
 
-def test_labels_that_all_agree_leave_the_error_of_the_others():
+def test_a_prompt_has_the_exact_interval_of_its_labels():
     # The first prompt's labels agree with the detector, the second's in four of five.
     words = [[1.0, -1, 1, -1, 1] * 4] * 2
     people = [[*words[0][:10], *[NAN] * 10], [*words[0][:8], 1, -1, *[NAN] * 10]]
-    sure, open_ = corrected_scores(words, people, 0.95).prompts
-    assert 0.0 < sure.high - sure.estimate < open_.high - open_.estimate
-    # The first has the pooled variance, near v / 2; the second v / 2 + 9 (v - v / 2) / (9 + 20).
-    reaches = [prompt.high - prompt.estimate for prompt in (sure, open_)]
-    assert (reaches[1] / reaches[0]) ** 2 == pytest.approx(1.0 + 9 / 29, rel=0.2)
+    prompts = corrected_scores(words, people, 0.95).prompts
+    exact = prompt_bias_interval(6, 4, 0.95)
+    for prompt in prompts:
+        assert (prompt.low, prompt.high, prompt.n) == (exact.low, exact.high, 10)
+    nothing = [[0.0] * 5 + [NAN] * 5]
+    (prompt,) = corrected_scores([[1.0, -1] * 5], nothing, 0.95).prompts
+    assert (prompt.low, prompt.high, prompt.n) == (-1.0, 1.0, 0)
 
 
 def test_half_the_labels_more_than_double_what_is_asked_for_half_the_width():
@@ -76,12 +78,15 @@ def test_coverage_with_ten_labels_a_prompt(detector):
 def test_evidence_about_a_prompt_is_peoples_labels_alone():
     one = [1.0] * 75 + [-1.0] * 25
     people = [1.0, -1, -1, 0, -1, 1] + [float("nan")] * 69 + [-1.0, -1] + [float("nan")] * 23
+    ten = [*people[:6], 1.0, 1.0, *people[8:]]
     found = corrected_scores([one] * 3, [people] * 3, 0.9)
     assert found.effective_male == found.pooled_male == (2, 2, 2)
     assert found.effective_female == found.pooled_female == (5, 5, 5)
     many = corrected_scores([one] * 12, [people] * 12, 0.9)
     assert many.effective_male == (2,) * 12
-    assert sum(many.pooled_male) + sum(many.pooled_female) > 12 * 7
+    assert many.pooled_male == (2,) * 12  # eight labels are too few
+    many = corrected_scores([one] * 12, [ten] * 12, 0.9)
+    assert sum(many.pooled_male) + sum(many.pooled_female) > 12 * 9
 
 
 def test_a_prompt_on_which_all_agree_has_the_score_of_the_detector():

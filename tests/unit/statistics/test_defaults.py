@@ -47,7 +47,6 @@ CASES = [
     ),
     (partial(mean_band, CURVES, **LEVEL, **SEED), {"resamples": 1000}),
     (partial(s.mean_interval, GAPS, **LEVEL, **SEED), {"resamples": 2000}),
-    (partial(s.object_bias_intervals, *PRESENT, **LEVEL, **SEED), {"resamples": 10_000}),
     (
         partial(paired_prompt_p_value, *(side[0] for side in SIGNS), shared_seeds=False),
         {"margin": 0.0},

@@ -72,7 +72,6 @@ CASES = [
     ("p_values", 0, 1, lambda v: holm([v])),
     ("p_values", 0, 1, lambda v: adaptive_discarding([v], [[0.1]], 0.95)),
     ("attainable", 0, 1, lambda v: adaptive_discarding([0.1], [[v]], 0.95)),
-    ("weakest", 0, 1, lambda v: adaptive_discarding([0.1], [[0.1]], 0.95, weakest=v)),
     ("bound", 0.5, 1, lambda v: object_bias_p_values(*SEEN, v, seed=1)),
     ("bound", 0, 1, lambda v: parity_difference_p_value(GROUPS, v)),
     ("bound", 0, 1, lambda v: total_variation_p_value(COUNTS, REAL, v)),

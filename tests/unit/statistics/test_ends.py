@@ -17,7 +17,7 @@ from pytest_t2i.statistics.model import (
     lower_end,
     upper_end,
 )
-from pytest_t2i.statistics.objects import _drawn, _exceeding, object_bias_p_values
+from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.planning import (
     MOST,
@@ -43,15 +43,10 @@ def test_corrected_scores_are_cut_at_one():
     assert (score.high, mirrored.low) == (1.0, -1.0)
 
 
-def test_ties_of_objects_count_as_within_the_bound():
-    # Both genders show it once in either triplet: only the pseudo-triplets, each drawn with
-    # chance 1/6, tip the balance; one side is ahead in 9 of 36 resamples.
+def test_objects_that_come_with_both_alike_are_no_evidence():
     once = np.array([[1.0], [1.0]])
-    beyond = _exceeding(once, once, 0.5, _drawn(2, 10_000, 0))[0]
-    assert 1.0 - beyond == pytest.approx(0.25, abs=0.02)
-    # Student's t sees no difference at all, and the larger p-value counts.
-    p_value = object_bias_p_values(once, once, 0.5, seed=0, alternative="less")[0]
-    assert p_value == pytest.approx(0.5)
+    for alternative in ("less", "greater"):
+        assert object_bias_p_values(once, once, 0.5, seed=0, alternative=alternative)[0] >= 0.5
 
 
 def test_a_seed_that_lost_its_label_is_no_pair():
@@ -166,9 +161,9 @@ def test_no_more_images_are_clear_than_there_are():
 @pytest.mark.parametrize("counts", [[[1, 0]], [1, 0, 1]])
 def test_objects_need_two_triplets(counts):
     for call in (s.object_bias_intervals, object_bias_p_values):
-        options = {"level": 0.9} if call is s.object_bias_intervals else {"bound": 0.6}
+        options = {"level": 0.9} if call is s.object_bias_intervals else {"bound": 0.6, "seed": 0}
         with pytest.raises(ValueError, match="2 or more triplets"):
-            call(counts, counts, seed=0, **options)
+            call(counts, counts, **options)
 
 
 def test_images_that_are_all_zero_show_nothing():

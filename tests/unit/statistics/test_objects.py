@@ -1,4 +1,4 @@
-"""Verdicts on objects ask Student's t over triplets, too."""
+"""Verdicts on objects are Student's t over triplets."""
 
 from __future__ import annotations
 
@@ -8,20 +8,51 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pytest_t2i.statistics import independence_p_value
+from pytest_t2i.statistics import independence_p_value, object_bias_intervals
 from pytest_t2i.statistics.objects import _permuted, object_bias_p_values
 
 
-def test_a_verdict_on_an_object_asks_students_t():
+def tail(values, share):
+    """Student's tail with three degrees of freedom, and one occurrence more that may be either."""
+    n = len(values)
+    squares = np.sum((values - values.mean()) ** 2) + share * (1.0 - share)
+    return stats.t.sf(values.mean() / np.sqrt(squares / (n - 1) / n), 3)
+
+
+def test_a_verdict_on_an_object_is_students_t():
     men, women = np.array([[5], [6], [4], [9]]), np.array([[1], [3], [2], [2]])
     excess = (0.2 * men - 0.8 * women)[:, 0]
-    t = excess.mean() / (excess.std(ddof=1) / 2.0)
     p = object_bias_p_values(men, women, 0.8, seed=0, alternative="less")
-    assert p[0] == pytest.approx(stats.t.cdf(t, 3))
-    lower = (0.4 * men - 0.6 * women)[:, 0]
-    t = lower.mean() / (lower.std(ddof=1) / 2.0)
+    assert p[0] == pytest.approx(tail(-excess, 0.2))
+    # Beyond a limit one triplet of the mean size lies on the other side.
+    beyond = np.append(0.4 * men - 0.6 * women, -0.6 * 1.1 * 32 / 4)
+    within = (0.6 * men - 0.4 * women)[:, 0]
     p = object_bias_p_values(men, women, 0.6, seed=0)
-    assert p[0] >= 2.0 * stats.t.sf(t, 3) - 1e-12
+    assert p[0] == pytest.approx(tail(beyond, 0.6) + tail(within, 0.4))
+
+
+@pytest.mark.parametrize(("limit", "triplets"), [(0.6, 7), (0.8, 15), (0.9, 29)])
+def test_triplets_with_one_gender_alone_fail_where_they_are_enough(limit, triplets):
+    with_it, without = [[[4]] * n + [[0]] * 9 for n in (triplets, triplets - 1)]
+    for men, fails in ((with_it, True), (without, False)):
+        women = [[0]] * len(men)
+        p = object_bias_p_values(men, women, limit, seed=0)[0]
+        assert (p <= 0.05) == fails
+    assert limit**triplets <= 0.05
+
+
+def test_the_interval_decides():
+    rng = np.random.default_rng(4)
+    men, women = rng.poisson(2.0, (12, 60)), rng.poisson(rng.uniform(0.1, 3.0, 60), (12, 60))
+    intervals = object_bias_intervals(men, women, level=0.9)
+    for limit in (0.5, 0.6, 0.8):
+        greater = object_bias_p_values(men, women, limit, seed=0)
+        less = object_bias_p_values(men, women, limit, seed=0, alternative="less")
+        for interval, beyond, within in zip(intervals, greater, less, strict=True):
+            if beyond <= 0.05:
+                assert max(interval.low, 1.0 - interval.high) >= limit
+            highest = max(interval.high, 1.0 - interval.low)
+            assert (within <= 0.05) == (highest <= limit) or abs(highest - limit) < 1e-6
 
 
 def test_triplets_that_agree_leave_students_t_nothing_to_say():

@@ -11,7 +11,7 @@ from pytest_t2i.statistics import prompt_bias_p_value
 from pytest_t2i.statistics.curves import half_step
 from pytest_t2i.statistics.distances import distance_range
 from pytest_t2i.statistics.families import adaptive_discarding, family_share_p_values
-from pytest_t2i.statistics.objects import object_bias_p_values
+from pytest_t2i.statistics.objects import _permuted
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.statistics.planning import Design, prompt_power
 from pytest_t2i.statistics.ranks import groups_differ_p_value
@@ -19,8 +19,8 @@ from pytest_t2i.statistics.ranks import groups_differ_p_value
 
 def test_objects_may_be_counted_by_halves():
     # All four triplets on one side: 2 of 16 ways to swap are as extreme, 10 of 16 nearly so.
-    half, none = [[0.5]] * 4, [[0.0]] * 4
-    assert object_bias_p_values(half, none, 0.5, seed=0)[0] == pytest.approx(2 / 16, abs=0.02)
+    half, none = np.full((4, 1), 0.5), np.zeros((4, 1))
+    assert _permuted(half, none, 0, paired=True)[0] == pytest.approx(2 / 16, abs=0.02)
 
 
 def test_rows_may_be_tiny_or_huge():

@@ -50,3 +50,25 @@ def test_nothing_to_compare_is_inconclusive_with_its_reason():
     change = Change.absent_because(HIGH, 0.1, "nothing is recorded of nurse")
     assert change.verdict.outcome is Outcome.INCONCLUSIVE
     assert change.verdict.message == change.absent == "nothing is recorded of nurse"
+
+
+@pytest.mark.parametrize(
+    ("margin", "p_value", "outcome", "decided_by"),
+    [
+        (None, None, "INCONCLUSIVE", "margin"),
+        (None, 0.04, "FAIL", "permutation test"),
+        (None, 0.06, "INCONCLUSIVE", "margin"),
+        (0.3, 0.04, "PASS", "margin"),
+    ],
+)
+def test_without_a_stated_margin_an_exact_test_of_any_worsening_decides(
+    margin, p_value, outcome, decided_by
+):
+    own = Interval(0.1, 0.02, 0.18, 0.9, "mine", 40)
+    change = worsening(
+        HIGH, known(0.2), known(0.3), margin=margin, level=0.95, change=own, p_value=p_value
+    )
+    assert (change.interval, change.decided_by) == (own, decided_by)
+    assert change.verdict.outcome.value == outcome
+    assert change.verdict.limit.bound == (0.1 if margin is None else margin)
+    assert change.fails_at_any_growth is (margin is None and p_value is not None)

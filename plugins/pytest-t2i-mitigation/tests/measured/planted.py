@@ -21,28 +21,9 @@ from pathlib import Path
 SUITE = Path(__file__).parents[4] / "suites" / "mitigation" / "test_mitigation.py"
 SEED = 70_000
 SD3 = ("text-interpolation", "pre-attention-interpolation", "post-attention-interpolation")
-UNET = ("random-counterpart", "fair-pca", "chuang", "ethical-intervention")
-LATER = (
-    "uce:runs={before}",
-    "uce:runs={before}, {once}",
-    "fair-diffusion",
-    "random-counterpart",
-    "rewriter:words=gender",
-    "rewriter",
-    "fair-pca",
-    "chuang",
-)
-"""Mitigations that later papers compare with; ``uce`` reads runs with seeds from OWN_SEED on."""
-LATER_SD3 = ("random-counterpart", "fair-pca", "text-interpolation", "fair-diffusion", "rewriter")
-OWN_SEED = 90_000
-OBSERVED = """import pytest
-from test_mitigation import PROMPTS
-
-@pytest.mark.t2i(*PROMPTS)
-def test_shares(samples):
-    assert samples.model_bias_score <= 1.0
-"""
-"""The test of these runs, beside the suite."""
+LATER = ("fair-diffusion", "random-counterpart", "rewriter:words=gender", "rewriter")
+"""Mitigations that later papers compare with, and the floor."""
+LATER_SD3 = ("random-counterpart", "text-interpolation", "fair-diffusion", "rewriter")
 
 PROFESSIONS = (
     "postman", "programmer", "taxi driver", "banker", "electrician", "architect", "musician",
@@ -97,14 +78,14 @@ PARTS: Mapping[str, Part] = {
     "unbiased-sd3": Part(("reference-sd3",), SD3, None, 20, (8,)),
     "chapter-4": Part(
         ("reference-sd3-biased",),
-        (*SD3, "random-counterpart", "fair-pca", "ethical-intervention", "rewriter"),
+        (*SD3, "random-counterpart", "rewriter"),
         None,
         40,
         (8,),
         has_latents=True,
     ),
-    "unet": Part(("reference-biased",), UNET, THIRTY, 40),
-    "unbiased": Part(("reference",), UNET, None, 20),
+    "unet": Part(("reference-biased",), ("random-counterpart",), THIRTY, 40),
+    "unbiased": Part(("reference",), ("random-counterpart",), None, 20),
     "later": Part(("reference-biased",), LATER, FOUR, 12, (4,), guidance=3.0),
     "later-suite": Part(("reference-biased",), LATER, None, 20, (4,), guidance=3.0),
     "later-sd3": Part(("reference-sd3-biased",), LATER_SD3, None, 20, (8,), guidance=3.0),
@@ -127,7 +108,7 @@ def suite(part: Part) -> str:
 
 
 def commands(name: str, report: Path, store: Path) -> Iterator[list[str]]:
-    """The command of each model and number of steps, after those of runs that mitigations read."""
+    """The command of each model and number of steps."""
     part = PARTS[name]
     folder = report / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -140,22 +121,14 @@ def commands(name: str, report: Path, store: Path) -> Iterator[list[str]]:
             more = {"steps": steps, "guidance": part.guidance}
             options |= {key: value for key, value in more.items() if value is not None}
             place = folder / f"{model}-{steps or 'own'}"
-            runs = {run: f"{place / run}/run.json" for run in ("before", "once")}
-            if part.mitigations == LATER:
-                own = {**options, "seed": OWN_SEED}
-                test = folder / "test_observed.py"
-                test.write_text(OBSERVED, encoding="utf-8")
-                yield ["pytest", str(test), *words("t2i-", own | {"report": place / "before"})]
-                own |= {"report": place / "once", "mitigation": LATER[0].format(**runs)}
-                yield ["pytest", str(test), *words("t2i-", own)]
-            tried = [f"--mitigation={mitigation.format(**runs)}" for mitigation in part.mitigations]
+            tried = [f"--mitigation={mitigation}" for mitigation in part.mitigations]
             options |= {"seed": SEED, "report": place}
-            yield ["t2i", "mitigate", "--all", str(file), *words("", options), *tried]
+            yield ["t2i", "mitigate", "--all", str(file), *words(options), *tried]
 
 
-def words(prefix: str, options: Mapping[str, object]) -> list[str]:
+def words(options: Mapping[str, object]) -> list[str]:
     """Options of a command line."""
-    return [f"--{prefix}{name}={value}" for name, value in options.items()]
+    return [f"--{name}={value}" for name, value in options.items()]
 
 
 def main() -> int:

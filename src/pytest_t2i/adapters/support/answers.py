@@ -374,6 +374,9 @@ REASONING = re.compile(
 def without_reasoning(text: str) -> str:
     """What follows the last mark at the end of a model's reasoning, without further reasoning.
 
+    Args:
+        text: what a language model wrote, of which its reasoning may be a part.
+
     A text that is JSON is an answer, whatever marks it quotes.
 
     >>> without_reasoning("Perhaps {}?</think> {1}"), without_reasoning("<think>Perhaps {}")

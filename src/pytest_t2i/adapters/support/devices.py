@@ -118,7 +118,15 @@ _QUIET = _Quiet()
 
 @contextmanager
 def memory_guard(doing: str) -> Iterator[None]:
-    """Run a library's code: suppress its warnings, and make OutOfDeviceMemoryError of no memory."""
+    """Run a library's code: suppress its warnings, and make OutOfDeviceMemoryError of no memory.
+
+    Args:
+        doing: what is done, for the message, such as "encoding pictures".
+
+    >>> with memory_guard("adding"):
+    ...     print(1 + 1)
+    2
+    """
     try:
         # Libraries warn of each other's deprecations; under pytest -W error a user's run would
         # fail for faults that the user cannot correct.

@@ -6,24 +6,24 @@ which images are compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.audit import Keyword
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.contrast_audit import Contrast, ContrastAudit
-from pytest_t2i.audits.summary import Figure, Frame, Summary, Value
-from pytest_t2i.data import Count, Interval, Number, Share
+from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.summary import Figure, Summary
+from pytest_t2i.data import About, Interval, Row
 from pytest_t2i.errors import ConfigurationError, names_of
 from pytest_t2i.generation.spaces import PAPER, SPACES, is_space, space_words
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.neutrality.measure import TripletSample, TripletSamples
     from pytest_t2i.generation.plan import Need
-    from pytest_t2i.sections import Bar, BarChart, Block, Cell, Section
-    from pytest_t2i.verdicts.check import Check
+    from pytest_t2i.sections import Block, Cell, RowChart
 
 METRIC, MODEL = "similarity_gap", "model"
 LEAST_SPACES = 2
@@ -57,51 +57,10 @@ def _spaces(value: Any) -> tuple[str, ...]:
     return spaces
 
 
-@dataclass(frozen=True, slots=True)
-class GapRecord:
-    """The similarity gap in one space over a set of triplets."""
-
-    space: str
-    name: str
-    """Name of the set: "model" or an axis."""
-    gap: Interval | None
-    to_feminine: Number | None
-    to_masculine: Number | None
-    triplets: Count
-    p_value: Share | None = None
-    """Two-sided p-value against "the gap is 0"; None without an interval."""
-
-    @property
-    def is_of_model(self) -> bool:
-        """Whether the set holds all triplets, and not those of one axis."""
-        return self.name == MODEL
-
-
-@dataclass(frozen=True, slots=True)
-class LeaningRecord:
-    """One test over all spaces of a run: is neutral nearer to one gender everywhere (Wu RQ1)?"""
-
-    spaces: tuple[str, ...]
-    masculine: Share
-    """p-value against "in some space neutral is not nearer to masculine"."""
-    feminine: Share
-    """p-value against "in some space neutral is not nearer to feminine"."""
-
-
-@dataclass(frozen=True, slots=True)
-class NeutralityPart:
-    """The part of run.json that neutrality writes."""
-
-    gaps: tuple[GapRecord, ...] = ()
-    leaning: LeaningRecord | None = None
-    """The test over all spaces; None where fewer than two are exposed."""
-
-
 class NeutralityAudit(ContrastAudit):
     """The audit of whether neutral prompts lean towards one gender, space by space."""
 
     name, place = "neutrality", 40
-    record_type = NeutralityPart
     contrast = Contrast(METRIC, ("to_masculine", "to_feminine"))
     fixture, single = "triplets", "triplet"
     doc = "The images of every triplet of the t2i marker."
@@ -133,20 +92,16 @@ class NeutralityAudit(ContrastAudit):
         """Return the images of a test's one triplet."""
         return self.measured(context, test).members[0]
 
-    def record(self, context: AuditContext) -> NeutralityPart | None:
-        """Return the gaps in every space that tests ask for; None where they ask for none."""
+    def rows(self, context: AuditContext) -> Iterator[Row]:
+        """Yield the gaps in every space that tests ask for, then the test over all spaces."""
         asking = [test for test in context.tests if test.selection.asked("spaces")]
         asked = [test.selection.asked("spaces") for test in asking]
         spaces = list(dict.fromkeys(space for of_test in asked for space in of_test))
-        records = tuple(
-            _gap(name, space, samples)
-            for space in spaces
-            for name, samples in self._sets(context, asking, space)
-        )
+        for space in spaces:
+            for name, samples in self._sets(context, asking, space):
+                yield _gap(name, space, samples)
         everywhere = [space for space in spaces if all(space in of_test for of_test in asked)]
-        if not records:
-            return None
-        return NeutralityPart(records, self._leaning(context, asking, everywhere))
+        yield from self._leaning(context, asking, everywhere)
 
     def _sets(
         self, context: AuditContext, asking: Sequence[AskedTest], space: str
@@ -166,90 +121,93 @@ class NeutralityAudit(ContrastAudit):
 
     def _leaning(
         self, context: AuditContext, asking: Sequence[AskedTest], spaces: Sequence[str]
-    ) -> LeaningRecord | None:
-        """Return one test over all spaces in which every triplet is measured."""
+    ) -> Iterator[Row]:
+        """Yield one test over all spaces in which every triplet is measured, for each gender."""
         if not spaces:
-            return None
+            return
         _, samples = next(self._sets(context, asking, spaces[0]))
         exposed = tuple(space for space in spaces if samples.similarities(space))
         leaning = samples.leaning(exposed) if len(exposed) >= LEAST_SPACES else None
-        return None if leaning is None else LeaningRecord(exposed, *leaning)
+        for towards, p_value in zip(SIDES, leaning or (), strict=False):
+            facts = {"spaces": ", ".join(exposed)}
+            yield Row(LEANING, MODEL, "model", p_value, {"towards": towards}, facts)
 
-    def sections(self, record: NeutralityPart, run: Any) -> Sequence[Section]:
-        """Return one section, with a chart for each space and a table of all spaces."""
-        from pytest_t2i.sections import Note, Paragraph, Section, Table
-
-        if not record.gaps:
-            return ()
-        text = self.in_words(record)
-        rows = tuple(_row(gap) for gap in record.gaps if gap.is_of_model)
-        blocks: list[Block] = [
-            Note(self.reading),
-            *([Paragraph(text, "summary")] if text else []),
-            *_charts(record.gaps, run.checks_of(METRIC)),
-            Table("Similarities by space", COLUMNS, rows),
-        ]
-        return [Section(self.title, tuple(blocks))]
-
-    def in_words(self, record: NeutralityPart) -> str:
+    def in_words(self, rows: Rows) -> str:
         """Return the gaps over all triplets and the joint test in words; "" without gaps."""
-        gaps = [f"{gap.space} {interval.estimate:+.3f}" for gap, interval in _of_model(record)]
-        tested = f"; {_leaning(record.leaning)}" if record.leaning else ""
+        gaps = [f"{row.dims['space']} {gap.estimate:+.3f}" for row, gap in _of_model(rows)]
+        tested = f"; {_leaning(rows.of(LEANING))}" if rows.of(LEANING) else ""
         return f"similarity gap (> 0 leans masculine): {', '.join(gaps)}{tested}" if gaps else ""
 
-    def summary(self, record: NeutralityPart) -> Summary:
-        """Return the gaps in words, as series, as a table, and the widest one as a figure."""
-        values = [Value(METRIC, f"{gap.space}: {gap.name}", gap.gap) for gap in record.gaps]
-        return replace(super().summary(record), values=values, figures=list(self._figures(record)))
+    def blocks(self, rows: Rows, run: Any) -> Sequence[Block]:
+        """Return a chart for each space and a table of all spaces."""
+        del run
+        from pytest_t2i.sections import Table
 
-    def series(self, record: NeutralityPart) -> dict[str, Interval]:
-        """Return the gap of every space and set of triplets."""
-        gaps = ((f"{METRIC}/{gap.space}: {gap.name}", gap.gap) for gap in record.gaps)
-        return {name: gap for name, gap in gaps if gap is not None}
+        cells = tuple(map(_row, rows.of(METRIC)))
+        return [*_charts(rows), Table("Similarities by space", COLUMNS, cells)]
 
-    def frames(self, record: NeutralityPart) -> dict[str, Frame]:
-        """Return a table of gaps."""
-        columns = ("space", "set", "triplets", "to_feminine", "to_masculine", "gap")
-        rows = [
-            (g.space, g.name, g.triplets, g.to_feminine, g.to_masculine, g.gap) for g in record.gaps
-        ]
-        return {"gaps": Frame(columns, rows, ("gap",))}
+    def summary(self, record: Rows) -> Summary:
+        """Return what follows from the rows, and the widest gap as a figure."""
+        return replace(super().summary(record), figures=list(self._figures(record)))
 
-    def _figures(self, record: NeutralityPart) -> Iterator[Figure]:
-        gaps = _of_model(record)
+    def _figures(self, rows: Rows) -> Iterator[Figure]:
+        gaps = _of_model(rows)
         if gaps:
             widest, interval = max(gaps, key=lambda pair: abs(pair[1].estimate))
-            notes = (f"widest of {len(gaps)} spaces: {widest.space}", "> 0 leans masculine")
+            space = widest.dims["space"]
+            notes = (f"widest of {len(gaps)} spaces: {space}", "> 0 leans masculine")
             value = f"{interval.estimate:+.3f}".replace("-", "\u2212")
             yield Figure("Similarity gap", value, notes, self.title)
 
 
-def _gap(name: str, space: str, triplets: TripletSamples) -> GapRecord:
+SIDES = ("masculine", "feminine")
+LEANING = "leaning_p_value"
+"""Metric of the test over all spaces: p-value against "in some space neutral is not nearer to this
+gender" (Wu RQ1)."""
+
+
+def _gap(name: str, space: str, triplets: TripletSamples) -> Row:
+    """Return the gap in one space over a set of triplets: "model", or those of an axis."""
     from pytest_t2i.audits.neutrality.measure import GAP
 
     units, pairs = triplets.units(space), triplets.similarities(space)
     gap = units.estimated(GAP)
     feminine, masculine = (_mean([float(pair[side].mean()) for pair in pairs]) for side in (0, 1))
     p_value = None if gap is None else units.arms(GAP).evidence(0.0, triplets.level).beyond
-    return GapRecord(space, name, gap, feminine, masculine, len(pairs), p_value)
+    return Row(
+        METRIC,
+        f"{name} {space_words(space)}",
+        "model" if name == MODEL else "group",
+        gap,
+        {"space": space},
+        {
+            "name": "all triplets" if name == MODEL else name,
+            "to_feminine": feminine,
+            "to_masculine": masculine,
+            "p_value": p_value,
+        },
+        {"triplets": len(pairs)},
+        "" if gap is not None else GAP.absent,
+    )
 
 
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _of_model(part: NeutralityPart) -> list[tuple[GapRecord, Interval]]:
+def _of_model(rows: Rows) -> list[tuple[Row, Interval]]:
     """Return the gaps over all triplets that have an interval."""
-    return [(gap, gap.gap) for gap in part.gaps if gap.is_of_model and gap.gap is not None]
+    return [(row, row.interval) for row in rows.of(METRIC) if row.interval is not None]
 
 
-def _leaning(tested: LeaningRecord) -> str:
+def _leaning(tested: Sequence[Row]) -> str:
     """Return the test over all spaces in words."""
-    among = f"in all {len(tested.spaces)} spaces"
-    for side, p_value in (("masculine", tested.masculine), ("feminine", tested.feminine)):
-        if p_value <= LEVEL:
-            return f"neutral is nearer to {side} {among} (p {_sign(p_value)})"
-    least = min(tested.masculine, tested.feminine)
+    spaces = str(tested[0].facts["spaces"]).split(", ")
+    among = f"in all {len(spaces)} spaces"
+    p_values = {str(row.dims["towards"]): float(row.value) for row in tested}  # type: ignore[arg-type]
+    side, least = min(p_values.items(), key=lambda pair: pair[1])
+    if least <= LEVEL:
+        return f"neutral is nearer to {side} {among} (p {_sign(least)})"
     return f"no gender is shown to be nearer to neutral {among} (p {_sign(least)})"
 
 
@@ -260,43 +218,34 @@ def _sign(p_value: float) -> str:
     return words if words.startswith("<") else f"= {words}"
 
 
-def _charts(gaps: Sequence[GapRecord], checks: Mapping[str, Sequence[Check]]) -> Iterator[BarChart]:
-    from pytest_t2i.audits.shared_blocks import gap_chart
+def _charts(rows: Rows) -> Iterator[RowChart]:
+    """Yield a chart of each space over all triplets, and of its axes, on scales of their own."""
+    from pytest_t2i.sections import RowChart
 
-    for space in dict.fromkeys(gap.space for gap in gaps):
+    for row in rows.of(METRIC):
+        space = str(row.dims["space"])
         title, note = SPACE_WORDS.get(space, (space, "features of an encoder"))
-        of_space = [gap for gap in gaps if gap.space == space]
-        bars = [_bar(gap, checks.get(f"{gap.name} {space_words(space)}", ())) for gap in of_space]
-        yield gap_chart(
-            title, bars, "similarity gap", note=note, level="page", ends=("feminine", "masculine")
-        )
+        kinds: tuple[About, ...] = ("model", "group")
+        for about in kinds:
+            if about == "model" or any(r.dims["space"] == space for r in rows.of(METRIC, about)):
+                yield RowChart(
+                    title if about == "model" else f"{title}, by axis", (METRIC,), about,
+                    dims=(("space", space),), note=note, level="page",
+                    ends=("feminine", "masculine"),
+                )  # fmt: skip
 
 
-def _bar(gap: GapRecord, checks: Sequence[Check]) -> Bar:
-    from pytest_t2i.audits.shared_blocks import gap_bar
-
-    name = "all triplets" if gap.is_of_model else gap.name
-    leans = f"; {_leans(gap.gap)}" if gap.gap else ""
-    kind = "" if gap.gap is None else "male" if gap.gap.estimate > 0 else "female"
-    return gap_bar(name, gap.gap, checks, note=f"{gap.triplets} triplets{leans}", kind=kind)
-
-
-def _leans(gap: Interval) -> str:
-    """Return the direction of a gap whose interval excludes 0, in words."""
-    if gap.low > 0:
-        return "leans masculine"
-    return "leans feminine" if gap.high < 0 else "0 lies within the interval"
-
-
-def _row(gap: GapRecord) -> tuple[Cell, ...]:
+def _row(row: Row) -> tuple[Cell, ...]:
     from pytest_t2i.sections.words import p_words
 
-    name = SPACE_WORDS.get(gap.space, (gap.space, ""))[0]
-    sides: tuple[Cell, Cell] = (gap.to_feminine, gap.to_masculine)
-    if gap.space == "diff_pix":
+    space = str(row.dims["space"])
+    name = SPACE_WORDS.get(space, (space, ""))[0]
+    sides: list[Any] = [row.facts["to_feminine"], row.facts["to_masculine"]]
+    if space == "diff_pix":
         name += " (%, lower is more alike; the gap is of 1 minus this)"
-        sides = (_differing(gap.to_feminine), _differing(gap.to_masculine))
-    return name, *sides, gap.gap, p_words(gap.p_value)
+        sides = list(map(_differing, sides))
+    p_value: Any = row.facts["p_value"]
+    return name, *sides, row.interval, p_words(p_value)
 
 
 def _differing(alike: float | None) -> str | None:

@@ -69,7 +69,7 @@ class Objects(CountedTriplets):
         if len(counts) < 2 or not names:  # noqa: PLR2004 - one unit shows no spread
             return dict.fromkeys(names)
         women, men = counts[:, 0], counts[:, 1]
-        intervals = statistics.object_bias_intervals(men, women, level=self.level, seed=self.seed)
+        intervals = statistics.object_bias_intervals(men, women, level=self.level)
         return dict(zip(names, intervals, strict=True))
 
     @cached_property
@@ -155,7 +155,7 @@ class Objects(CountedTriplets):
         """Return the interval of an object chosen by its score, valid for all judged objects."""
         object_level = 1.0 - (1.0 - self.level) / len(self.judged)
         sides = self._sides([name])
-        interval = statistics.object_bias_intervals(*sides, level=object_level, seed=self.seed)[0]
+        interval = statistics.object_bias_intervals(*sides, level=object_level)[0]
         if interval is None:
             return None
         method = f"{interval.method}, {len(self.judged)} objects at once"
@@ -188,7 +188,7 @@ class Objects(CountedTriplets):
         total = sum(side.sum() for side in sides)
         interval = None
         if len(counts) >= 2 and total >= self.least:  # noqa: PLR2004 - one unit shows no spread
-            interval = statistics.object_bias_intervals(*sides, level=self.level, seed=self.seed)[0]
+            interval = statistics.object_bias_intervals(*sides, level=self.level)[0]
         return Measurement(
             metric=INFO["object_bias_score"],
             subject="model (all objects together)",

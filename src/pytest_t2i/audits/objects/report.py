@@ -129,7 +129,7 @@ READ = (
     "Share of an object's occurrences that come with masculine prompts: 0 feminine ones alone, "
     "0.5 both alike, 1 masculine ones alone."
 )
-WHISKERS = "Whiskers resample triplets; p-values share one false discovery rate."
+WHISKERS = "Whiskers are over triplets; p-values share one false discovery rate."
 OCCURRENCES = ("Neutral", "Feminine", "Masculine")
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_t2i.adapters import registry
 from pytest_t2i.adapters.languages.routing import load_language
 from pytest_t2i.adapters.registry import Registries
-from pytest_t2i.errors import ConfigurationError, UnknownNameError
+from pytest_t2i.errors import ConfigurationError, T2IError, UnknownNameError
 from pytest_t2i.protocols import LoadOptions
 
 
@@ -24,8 +25,20 @@ def test_a_factory_that_is_none():
 
 
 def test_errors_of_the_tool_stay_what_they_are():
-    with pytest.raises(ConfigurationError, match="expected the name of a file, got none"):
-        load_language("file")
+    def refusing(options):
+        raise T2IError(f"no parrot is {options.source}")
+
+    registries = Registries()
+    registries.languages.update({"parrot": refusing})
+    with pytest.raises(T2IError, match=r"^no parrot is grey$"):
+        load_language("parrot:grey", LoadOptions(extra={"registries": registries}))
+
+
+@pytest.mark.parametrize("name", ["openai:m", "transformers:folder", "file:answer.json"])
+def test_without_the_companion_the_line_that_installs_it_is_told(name, monkeypatch):
+    monkeypatch.setattr(registry, "_installed", lambda group: {})
+    with pytest.raises(UnknownNameError, match="Run: pip install pytest-t2i-origins "):
+        load_language(name)
 
 
 def test_the_parts_of_a_run_are_found_and_not_passed_on():

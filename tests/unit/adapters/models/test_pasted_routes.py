@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pytest_t2i.adapters.detectors import vlm
-from pytest_t2i.adapters.languages import openai as languages
+from pytest_t2i.adapters.languages.endpoint import ChatEndpoint
 from pytest_t2i.adapters.models import hugging_face_images, image_services, openai_images
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.protocols import LoadOptions
+from pytest_t2i.protocols import AnswerLimits, LoadOptions
 
 HERE = "http://127.0.0.1:8951"
 AZURE = f"{HERE}/openai/deployments/my-image/images/generations"
@@ -132,7 +132,7 @@ def test_a_judge_and_a_language_model(monkeypatch, end):
     monkeypatch.setenv("VLM_BASE_URL", f"{HERE}/v1{end}")
     assert vlm._split("judge")[1].rstrip("/") == f"{HERE}/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", f"{HERE}/v1{end}")
-    assert languages.load(LoadOptions(source="m"))._address.rstrip("/") == f"{HERE}/v1"
+    assert ChatEndpoint("m", AnswerLimits())._address.rstrip("/") == f"{HERE}/v1"
 
 
 def test_a_judge_at_a_deployment_of_azure():

@@ -20,7 +20,7 @@ from dripping_server import WAYS, dripping
 from llm_server import serving
 
 from pytest_t2i.adapters.detectors.facepp import Client, Credentials
-from pytest_t2i.adapters.languages import openai
+from pytest_t2i.adapters.languages.endpoint import ChatEndpoint
 from pytest_t2i.adapters.models import hugging_face_images, openai_images
 from pytest_t2i.adapters.support import paid_requests
 from pytest_t2i.adapters.support.http_limits import WAITING, _Call, unlogged, within
@@ -41,7 +41,7 @@ def _short_waits(monkeypatch):
 def language(monkeypatch, url, limits):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", url)
-    return openai.load(LoadOptions(source="m", answers=limits))
+    return ChatEndpoint("m", limits)
 
 
 @pytest.mark.parametrize("way", ["dripping_body", "dripping_headers", "silent"])
@@ -50,9 +50,9 @@ def test_a_language_model_that_does_not_end_is_given_up(monkeypatch, way):
         asked = language(monkeypatch, server.url, LIMITS)
         for _ in range(2):  # the second question goes over a new connection
             with pytest.raises(
-                LanguageError, match=r"no complete answer in 0\..*--answer-deadline"
+                LanguageError, match=r"no complete answer in 0\..*--t2i-answer-deadline"
             ):
-                asked.answer("who?")
+                asked.ask("who?")
         assert server.wait_for(2)
         assert server.connections <= 4  # one or two in half of the time
 
@@ -61,7 +61,7 @@ def test_a_language_model_that_sends_without_end_is_cut_off(monkeypatch):
     with dripping("endless_body") as server:
         asked = language(monkeypatch, server.url, GENEROUS)
         with pytest.raises(LanguageError, match=r"at most 0\.5 MiB"):
-            asked.answer("who?")
+            asked.ask("who?")
         assert server.connections == paid_requests.TRIES_OF_BROKEN
 
 
@@ -69,13 +69,13 @@ def test_what_unpacks_to_more_is_not_unpacked(monkeypatch):
     with dripping("packed") as server:
         asked = language(monkeypatch, server.url, GENEROUS)
         with pytest.raises(MalformedAnswerError, match="no whole JSON"):
-            asked.answer("who?")
+            asked.ask("who?")
 
 
 def test_an_answer_within_the_limits_is_taken(monkeypatch):
     with serving("no_fault") as server:
         asked = language(monkeypatch, server.url, GENEROUS)
-        assert asked.answer("who?").startswith('{"attributes"')
+        assert asked.ask("who?").startswith('{"attributes"')
 
 
 @pytest.mark.parametrize("way", WAYS)

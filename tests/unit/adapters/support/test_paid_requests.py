@@ -21,7 +21,7 @@ from PIL import Image
 
 from pytest_t2i.adapters.detectors import facepp, vlm
 from pytest_t2i.adapters.detectors.judging import JudgeRun
-from pytest_t2i.adapters.languages import openai as languages
+from pytest_t2i.adapters.languages.endpoint import ChatEndpoint
 from pytest_t2i.adapters.models import openai_images
 from pytest_t2i.adapters.support import paid_requests
 from pytest_t2i.adapters.support.spending import Spending
@@ -65,9 +65,12 @@ def face(url: str) -> User:
 
 
 def language(url: str) -> User:
-    endpoint = languages.Endpoint("m", url, LIMITS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_BASE_URL", url)
+        endpoint = ChatEndpoint("m", LIMITS)
+    schema = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {}}}
     return User(
-        lambda: endpoint.answer("who?", {"type": "object"}),
+        lambda: endpoint.ask("who?", response_format=schema),
         lambda spending: None,
     )
 

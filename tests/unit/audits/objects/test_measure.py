@@ -45,7 +45,7 @@ def of_gender(prompt, seed):
     return ["person", "hat", "hat", *shown[prompt.variant]]
 
 
-def verdict(measurement, bound=0.9):
+def verdict(measurement, bound=0.8):
     return verdict_of(measurement, Limit("object_bias_score", bound), 0.95)
 
 

@@ -1,1 +1,0 @@
-"""Searches of a model for bias: the hunt, origins of stereotypes, candidates and sentences."""

@@ -1,1 +1,0 @@
-"""The commands ``t2i research hunt``, ``stop``, ``candidates`` and ``sentences``."""

@@ -1,0 +1,1 @@
+"""Origins of stereotypes, and what language models propose to test: candidates and sentences."""

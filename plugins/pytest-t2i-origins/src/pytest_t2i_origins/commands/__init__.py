@@ -1,0 +1,1 @@
+"""The commands ``t2i research stop``, ``candidates`` and ``sentences``."""

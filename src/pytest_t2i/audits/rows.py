@@ -1,0 +1,191 @@
+"""The rows of an audit, and what follows from them: tables, series and charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.summary import Frame, Summary
+from pytest_t2i.data import About, Interval, MetricInfo, Row
+from pytest_t2i.sections import Bar, BarChart, Block, RowChart, Section, half_width
+
+if TYPE_CHECKING:
+    from pytest_t2i.audits.context import AuditContext
+    from pytest_t2i.verdicts.check import Check
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of one audit in one run.
+
+    >>> rows = Rows((Row("gap", "model", "model", 0.1), Row("gap", "nurse", "triplet", 0.4)))
+    >>> [row.subject for row in rows.of("gap", "triplet")]
+    ['nurse']
+    """
+
+    rows: tuple[Row, ...] = ()
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def of(self, metric: str, about: About = "model") -> list[Row]:
+        """Return the rows of a metric about subjects of this kind, in order."""
+        return [row for row in self.rows if (row.metric, row.about) == (metric, about)]
+
+    def one(self, metric: str, subject: str = "model", **dims: Any) -> Row | None:
+        """Return the row of a metric and subject with these dimensions; None without one."""
+        found = (row for row in self.rows if (row.metric, row.subject) == (metric, subject))
+        return next((row for row in found if dims.items() <= row.dims.items()), None)
+
+    def series(self) -> dict[str, Interval]:
+        """Return what comparisons of models set side by side: the intervals of the model."""
+        of_model = (row for row in self.rows if row.about == "model")
+        return {row.series: row.interval for row in of_model if row.interval is not None}
+
+    def frame(self) -> Frame:
+        """Return all rows as one table; dimensions, counts and facts are columns."""
+        parts = ("dims", "counts", "facts")
+        named = {
+            part: tuple(dict.fromkeys(name for row in self.rows for name in getattr(row, part)))
+            for part in parts
+        }
+        cells = [
+            (
+                row.metric,
+                row.about,
+                row.subject,
+                *(row.dims.get(name) for name in named["dims"]),
+                row.value,
+                *(row.counts.get(name) for name in named["counts"]),
+                *(row.facts.get(name) for name in named["facts"]),
+                row.absent,
+            )
+            for row in self.rows
+        ]
+        columns = ("metric", "about", "subject", *named["dims"], "value", *named["counts"],
+                   *named["facts"], "absent")  # fmt: skip
+        return Frame(columns, cells, ("value",))
+
+
+def chart_of(
+    chart: RowChart,
+    rows: Iterable[Row],
+    info: Mapping[str, MetricInfo],
+    checks: Sequence[Check],
+) -> BarChart:
+    """Return the bars of a chart of rows, with the limits and verdicts of their checks.
+
+    A metric that is worse away from zero has the smallest round scale around 0 that holds its
+    intervals and limits; any other one has its bounds, or those of the values without known bounds.
+    """
+    chosen = {name: place for place, name in enumerate(chart.subjects)}
+    shown = [
+        row
+        for row in rows
+        if row.metric in chart.metrics and row.about == chart.about
+        and (not chosen or row.subject in chosen)
+        and all(row.dims.get(name) == value for name, value in chart.dims)
+    ]  # fmt: skip
+    shown.sort(key=lambda row: chosen.get(row.subject, 0))
+    metric = info.get(chart.metrics[0])
+    is_signed = metric is not None and metric.worse == "away_from_zero" and metric.low < 0.0
+    bars = tuple(_bar(row, chart, checks, is_signed=is_signed) for row in shown)
+    values = [bar.interval for bar in bars if bar.interval is not None]
+    ends = [end for value in values for end in (value.low, value.high)]
+    ends += [limit for bar in bars for limit in bar.limits]
+    low, high = (0.0, 1.0) if metric is None else (metric.low, metric.high)
+    if is_signed:
+        high = half_width(max(map(abs, ends), default=0.0))
+        low = -high
+    elif metric is None or max(abs(low), abs(high)) == float("inf"):
+        low, high = min([*ends, 0.0]), max([*ends, 1.0])
+    return BarChart(
+        chart.title, bars, low, high, chart.unit or chart.metrics[0].replace("_", " "),
+        chart.note, chart.digits, chart.level, chart.columns,
+        form="signed" if is_signed else "", ends=chart.ends,
+    )  # fmt: skip
+
+
+def _bar(row: Row, chart: RowChart, checks: Sequence[Check], *, is_signed: bool) -> Bar:
+    judged = [
+        check
+        for check in checks
+        if (check.metric, check.subject, check.against) == (row.metric, row.subject, "limit")
+    ]
+    bar = Bar.judged(row.name if len(chart.metrics) == 1 else row.metric, row.interval, judged)
+    limits = tuple(sign * limit for limit in bar.limits for sign in (-1, 1))
+    cells = tuple(row.counts.get(name, row.facts.get(name)) for name in chart.columns)
+    return Bar(
+        bar.name, bar.interval, "", row.absent, limits if is_signed else bar.limits, bar.outcome,
+        cells=cells,
+    )  # fmt: skip
+
+
+class RowAudit(Audit[Rows]):
+    """An audit that is recorded as rows; tables, series and values follow from them.
+
+    A subclass yields its rows, says them in a line, and names the blocks that no row draws.
+
+    >>> class Height(RowAudit):
+    ...     name, title = "height", "Height"
+    ...     def rows(self, context):
+    ...         yield Row("height", "model", "model", 1.7)
+    >>> Height().summary(Height().record(None)).frames["height"].rows
+    [('height', 'model', 'model', 1.7, '')]
+    """
+
+    title: str = ""
+    """Title of the section."""
+    reading: str = ""
+    """A note that says how to read the section; "{detector}" stands for the detector's name."""
+    scope: str = ""
+    """A sentence that says what was measured, for a Fairness Card."""
+    limitations: Sequence[str] = ()
+    """Sentences that say what the numbers do not show."""
+
+    @property
+    def record_type(self) -> type[Rows]:
+        """The rows."""
+        return Rows
+
+    def rows(self, context: AuditContext) -> Iterable[Row]:  # noqa: ARG002 - of subclasses
+        """Yield what was measured; nothing where no test asks for it."""
+        return ()
+
+    def record(self, context: AuditContext) -> Rows | None:
+        """Return the rows; None without any."""
+        rows = tuple(self.rows(context))
+        return Rows(rows) if rows else None
+
+    def in_words(self, rows: Rows) -> str:
+        """Return what was measured in a line."""
+        first = rows.rows[0]
+        return f"{self.title.lower()}: {first.value if first.value is not None else first.absent}"
+
+    def blocks(self, rows: Rows, run: Any) -> Sequence[Block]:  # noqa: ARG002 - of subclasses
+        """Return the charts and tables of the section; ``run`` is the whole RunRecord."""
+        return ()
+
+    def sections(self, record: Rows, run: Any) -> Sequence[Section]:
+        """Return one section: a line, how to read it, charts and tables."""
+        from pytest_t2i.sections import Note, Paragraph
+
+        if not record.rows:
+            return ()
+        detector = next((row.facts["detector"] for row in record if "detector" in row.facts), "")
+        words = self.in_words(record)
+        line = [Paragraph(words, "summary")] if words else []
+        note = Note(self.reading.replace("{detector}", str(detector)))
+        return [Section(self.title, (*line, note, *self.blocks(record, run)))]
+
+    def summary(self, record: Rows) -> Summary:
+        """Return the series and the table of rows; the line is that of the section."""
+        return Summary(
+            "",
+            record.series(),
+            {self.name: record.frame()},
+            scope=self.scope,
+            limitations=self.limitations,
+        )
