@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Row, Source
-from pytest_t2i.runs.record import AuditRecord, RunRecord
+from pytest_t2i.runs.record.record import AuditRecord, RunRecord
 
 Record = TypeVar("Record")
 WHOLE: dict[type, Callable[[Callable[[str], str]], Any]] = {

@@ -18,16 +18,15 @@ if TYPE_CHECKING:
     from pytest_t2i import metrics as metrics
     from pytest_t2i import sections as sections
     from pytest_t2i import statistics as statistics
+    from pytest_t2i.adapters.devices import memory_guard as memory_guard
     from pytest_t2i.adapters.encoders.routing import load_encoder as load_encoder
+    from pytest_t2i.adapters.endpoints.answers import without_reasoning as without_reasoning
+    from pytest_t2i.adapters.endpoints.endpoint_model import EndpointModel as EndpointModel
     from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics as ultralytics
+    from pytest_t2i.adapters.identity import code_of_factory as code_of_factory
     from pytest_t2i.adapters.languages.endpoint import ChatEndpoint as ChatEndpoint
     from pytest_t2i.adapters.languages.routing import load_language as load_language
-    from pytest_t2i.adapters.models.endpoint_model import EndpointModel as EndpointModel
-    from pytest_t2i.adapters.support.answers import without_reasoning as without_reasoning
-    from pytest_t2i.adapters.support.code import code_of_factory as code_of_factory
-    from pytest_t2i.adapters.support.devices import memory_guard as memory_guard
-    from pytest_t2i.adapters.support.html import SelfContainedPage as SelfContainedPage
-    from pytest_t2i.adapters.support.model_loading import load_pretrained as load_pretrained
+    from pytest_t2i.adapters.model_loading import load_pretrained as load_pretrained
     from pytest_t2i.audits.audit import Audit as Audit
     from pytest_t2i.audits.audit import Fixture as Fixture
     from pytest_t2i.audits.audit import Keyword as Keyword
@@ -153,9 +152,10 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import Varying as Varying
     from pytest_t2i.protocols import people_of as people_of
     from pytest_t2i.reporting.html import write_page as write_page
-    from pytest_t2i.runs.picture_paths import locate_pictures as locate_pictures
-    from pytest_t2i.runs.read_run import read_run as read_run
-    from pytest_t2i.runs.record import RunRecord as RunRecord
+    from pytest_t2i.reporting.page import SelfContainedPage as SelfContainedPage
+    from pytest_t2i.runs.record.picture_paths import locate_pictures as locate_pictures
+    from pytest_t2i.runs.record.read_run import read_run as read_run
+    from pytest_t2i.runs.record.record import RunRecord as RunRecord
     from pytest_t2i.verdicts.baseline import RecordedRun as RecordedRun
     from pytest_t2i.verdicts.baseline import worsening as worsening
     from pytest_t2i.verdicts.baseline_file import Baseline as Baseline
@@ -216,12 +216,12 @@ _HOMES = {
     "adapters.finders.ultralytics_guard": ("ultralytics",),
     "adapters.languages.endpoint": ("ChatEndpoint",),
     "adapters.languages.routing": ("load_language",),
-    "adapters.models.endpoint_model": ("EndpointModel",),
-    "adapters.support.answers": ("without_reasoning",),
-    "adapters.support.code": ("code_of_factory",),
-    "adapters.support.devices": ("memory_guard",),
-    "adapters.support.html": ("SelfContainedPage",),
-    "adapters.support.model_loading": ("load_pretrained",),
+    "adapters.endpoints.endpoint_model": ("EndpointModel",),
+    "adapters.endpoints.answers": ("without_reasoning",),
+    "adapters.identity": ("code_of_factory",),
+    "adapters.devices": ("memory_guard",),
+    "reporting.page": ("SelfContainedPage",),
+    "adapters.model_loading": ("load_pretrained",),
     "audits.audit": ("Audit", "Fixture", "Keyword"),
     "audits.context": ("AskedTest", "AuditContext"),
     "audits.observations": ("Observations",),
@@ -265,9 +265,9 @@ _HOMES = {
         "PipelineMitigation", "PromptMitigation", "ReadyMade",
         "TextEmbedding", "TextEncoder", "TextToImage", "Varying", "people_of",
     ),
-    "runs.picture_paths": ("locate_pictures",),
-    "runs.read_run": ("read_run",),
-    "runs.record": ("RunRecord",),
+    "runs.record.picture_paths": ("locate_pictures",),
+    "runs.record.read_run": ("read_run",),
+    "runs.record.record": ("RunRecord",),
     "verdicts.baseline": ("RecordedRun", "worsening"),
     "verdicts.baseline_file": ("Baseline", "read_baseline"),
     "verdicts.limit": ("limit",),

@@ -14,8 +14,8 @@ from PIL import Image
 from shared_data import data, heading, table
 
 from pytest_t2i.adapters.detectors.clip_enhance import ClipEnhance
+from pytest_t2i.adapters.finders.locating import largest_first
 from pytest_t2i.adapters.finders.yolo import CONFIDENCE, OVERLAP, YoloPersons
-from pytest_t2i.adapters.support.locating import largest_first
 from pytest_t2i.data import Box, Undetected
 
 KINDS = ("none", "one", "several")

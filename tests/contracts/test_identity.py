@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 import tiny
 
-from pytest_t2i.adapters import registry
-from pytest_t2i.adapters.support import code
+from pytest_t2i.adapters import identity, registry
 from pytest_t2i.data import Attribute, Detection
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.identities import NamedComponent
@@ -119,7 +118,7 @@ class Project:
         sys.modules.pop("its_own_parts", None)
         sys.dont_write_bytecode = True
         importlib.invalidate_caches()
-        code._stamped.cache_clear()
+        identity._stamped.cache_clear()
         settings = Settings(model="sdxl", catalogue=self.folder / "own.toml", device="cpu")
         made = Components(settings, Store(self.folder / "store"), **named)
         module = importlib.import_module("its_own_parts")

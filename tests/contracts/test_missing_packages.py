@@ -23,7 +23,7 @@ from pytest_t2i.errors import ConfigurationError, MissingExtraError, MissingExtr
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.store import Store
-from pytest_t2i.runs.session import Session
+from pytest_t2i.runs.session.session import Session
 from pytest_t2i.settings import settings_of
 
 TESTS = Path(__file__).parent.parent

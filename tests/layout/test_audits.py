@@ -34,7 +34,7 @@ MEANS_SOMETHING_ELSE = {
     "pytest_t2i.cli.sample": {"objects"},  # a kind of component in a run's provenance
     "pytest_t2i.plugin.run": {"objects"},  # a kind of component
     "pytest_t2i.plugin.options": {"reference"},  # an option
-    "pytest_t2i.runs.build_record": {"objects"},  # a kind of component in a run's provenance
+    "pytest_t2i.runs.record.build_record": {"objects"},  # a kind of component in a run's provenance
 }
 """Module above the audits -> words that are no names of records or fixtures there."""
 KINDS = frozenset(get_args(About))

@@ -16,9 +16,9 @@ WORDS = {"accuracy", "similarity", "consistency", "smoothness", "coverage", "ssi
 """Metrics whose names are words that also mean something else."""
 FRAME = ("runs", "reporting", "cli", "plugin", "library")
 ALLOWED = {
-    "runs.record": {"prompt_bias_score"},  # a key of run.json
-    "runs.frames": {"prompt_bias_score"},  # a column that users read
-    "runs.comparison.record": {"model_bias_score"},  # a default of compare.json
+    "runs.record.record": {"prompt_bias_score"},  # a key of run.json
+    "runs.record.frames": {"prompt_bias_score"},  # a column that users read
+    "runs.compare.record": {"model_bias_score"},  # a default of compare.json
     "cli.check_detector": {"filter_rate", "percent_deviation"},  # a command of one audit
     "cli.demo": {"model_bias_score", "prompt_bias_score"},  # shows these two scores
     "cli.init": {"model_bias_score", "prompt_bias_score"},  # suggests limits of these

@@ -11,7 +11,7 @@ pytest.importorskip("huggingface_hub")
 
 from image_server import serving
 
-from pytest_t2i.adapters.support import paid_requests
+from pytest_t2i.adapters.endpoints import paid_requests
 
 KEY = "sk-very-secret-0123"
 SUITE = """
@@ -158,7 +158,7 @@ def test_a_key_that_is_missing_and_a_name_that_is_none(endpoint, monkeypatch, mo
 
 def test_a_redirect_takes_no_prompt_to_another_public_host(endpoint, monkeypatch):
     """The host is another name of this machine, which counts as a public one here."""
-    from pytest_t2i.adapters.support import hosts
+    from pytest_t2i.adapters.endpoints import hosts
 
     monkeypatch.setattr(hosts, "_is_public", lambda literal: True)
     with serving() as other, serving(always="elsewhere") as server:

@@ -18,7 +18,7 @@ from judge_server import judging
 from leaks import leaks
 from tutorial_blocks import File, steps
 
-from pytest_t2i.adapters.support import paid_requests
+from pytest_t2i.adapters.endpoints import paid_requests
 from pytest_t2i.cli.main import main
 
 KEY = "sk-very-secret-0123"

@@ -9,8 +9,8 @@ pytest.importorskip("huggingface_hub")
 
 from image_server import serving
 
-from pytest_t2i.adapters.support import paid_requests
-from pytest_t2i.adapters.support.spending import KINDS
+from pytest_t2i.adapters.endpoints import paid_requests
+from pytest_t2i.adapters.endpoints.spending import KINDS
 
 SUITE = """
 import pytest

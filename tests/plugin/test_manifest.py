@@ -12,7 +12,7 @@ from PIL import Image
 from pytest_t2i import labels
 from pytest_t2i.cli.main import main
 from pytest_t2i.labels import Label
-from pytest_t2i.runs.manifest import add_outputs
+from pytest_t2i.runs.record.manifest import add_outputs
 
 
 def label_by_eye(folder):

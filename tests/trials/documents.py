@@ -26,9 +26,9 @@ from pytest_t2i.labels.labels_csv import read_label_file
 from pytest_t2i.prompts import read_axes, read_captions, read_reference, read_stereotypes
 from pytest_t2i.prompts.internet_users import read_footprints
 from pytest_t2i.protocols import LoadOptions
-from pytest_t2i.runs.comparison.read_compared_models import read_compared_models
-from pytest_t2i.runs.read_run import read_run
-from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.compare.read_compared_models import read_compared_models
+from pytest_t2i.runs.record.read_run import read_run
+from pytest_t2i.runs.record.record import AuditRecord, Counts, ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.verdicts import baseline_file
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.limits_file import read_limits

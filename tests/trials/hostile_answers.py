@@ -24,10 +24,9 @@ from leaks import leaks
 from PIL import Image
 from tally import Tally
 
-from pytest_t2i.adapters.models import hugging_face_images, openai_images
-from pytest_t2i.adapters.support import paid_requests
-from pytest_t2i.adapters.support.answers import FILE
-from pytest_t2i.adapters.support.spending import Spending
+from pytest_t2i.adapters.endpoints import hugging_face_images, openai_images, paid_requests
+from pytest_t2i.adapters.endpoints.answers import FILE
+from pytest_t2i.adapters.endpoints.spending import Spending
 from pytest_t2i.data import Money, Request
 from pytest_t2i.errors import GenerationError
 from pytest_t2i.files import read_toml

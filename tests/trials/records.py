@@ -28,8 +28,8 @@ from pytest_t2i.errors import T2IError
 from pytest_t2i.plugin.checks import one_line
 from pytest_t2i.reporting import failure_text
 from pytest_t2i.reporting.terminal import summarise
-from pytest_t2i.runs.read_run import read_run
-from pytest_t2i.runs.record import Counts, RunRecord
+from pytest_t2i.runs.record.read_run import read_run
+from pytest_t2i.runs.record.record import Counts, RunRecord
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.baseline_file import read_baseline
 from pytest_t2i.verdicts.check import Check

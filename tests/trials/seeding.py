@@ -5,7 +5,7 @@ from __future__ import annotations
 from image_server import serving
 from tally import Tally
 
-from pytest_t2i.adapters.models import hugging_face_images, openai_images
+from pytest_t2i.adapters.endpoints import hugging_face_images, openai_images
 from pytest_t2i.data import GenerationSettings
 from pytest_t2i.generation.seeds import TOGETHER, probe
 from pytest_t2i.protocols import LoadOptions

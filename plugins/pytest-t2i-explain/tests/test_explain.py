@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pytest_t2i import audit
 from pytest_t2i.cli.main import main
-from pytest_t2i.runs.baseline import save_baseline
+from pytest_t2i.runs.record.baseline import save_baseline
 from pytest_t2i.verdicts.baseline_file import sealed
 
 WORDS = ("nurse", "pilot", "judge", "baker", "clerk", "chef")

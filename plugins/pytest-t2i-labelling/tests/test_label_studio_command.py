@@ -12,7 +12,7 @@ from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.files import write_whole
 from pytest_t2i.labels import Label
-from pytest_t2i.runs.record import Counts, ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record.record import Counts, ImageRecord, PromptRecord, RunRecord
 
 
 @pytest.fixture

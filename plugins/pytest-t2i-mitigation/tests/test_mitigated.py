@@ -9,7 +9,7 @@ import time
 
 import pytest
 from painted_project import PaintedProject, outcomes
-from pytest_t2i.runs.picture_fields import with_pictures
+from pytest_t2i.runs.record.picture_fields import with_pictures
 
 from pytest_t2i_mitigation.mitigated.record import PairRecord
 

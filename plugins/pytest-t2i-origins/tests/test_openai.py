@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("httpx")
 
 from llm_server import BODIES, BYTES, FAULTS, serving
-from pytest_t2i.adapters.support import paid_requests
+from pytest_t2i.adapters.endpoints import paid_requests
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, LanguageError, MalformedAnswerError, T2IError
 from pytest_t2i.protocols import AnswerLimits, Language, LoadOptions

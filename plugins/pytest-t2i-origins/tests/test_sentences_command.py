@@ -6,7 +6,7 @@ import pytest
 from installed import needs
 from llm_server import FAULTS_OF_SENTENCES, serving
 from pytest_t2i import axes, read_axes
-from pytest_t2i.adapters.support import paid_requests
+from pytest_t2i.adapters.endpoints import paid_requests
 from pytest_t2i.cli.main import main
 from pytest_t2i.errors import FileFormatError
 

@@ -13,9 +13,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any
 
-from pytest_t2i.adapters.support.digests import cache_file
-from pytest_t2i.adapters.support.loading import load_failure, needs
-from pytest_t2i.adapters.support.proxies import check_environment, through
+from pytest_t2i.adapters.endpoints.proxies import check_environment, through
+from pytest_t2i.adapters.identity import cache_file
+from pytest_t2i.adapters.loading import load_failure, needs
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, StoreError
 from pytest_t2i.files import explain, read_toml, temporary_beside
 

@@ -19,12 +19,12 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, cast
 
-from pytest_t2i.adapters.support.code import (
+from pytest_t2i.adapters.identity import (
     code_of_entry_point,
     code_of_factory,
     version_of_package,
 )
-from pytest_t2i.adapters.support.loading import is_installed
+from pytest_t2i.adapters.loading import is_installed
 from pytest_t2i.errors import (
     ConfigurationError,
     MissingExtraError,

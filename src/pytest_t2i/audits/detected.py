@@ -12,7 +12,7 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from pytest_t2i.adapters.support.picture_files import without_origin
+from pytest_t2i.adapters.picture_files import without_origin
 from pytest_t2i.audits.audit import About
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.early_stopping import Stopping

@@ -43,8 +43,8 @@ from pytest_t2i.labels.sets import LabelledSet, labelled_set_of
 from pytest_t2i.labels.vocabulary import Choice, Vocabulary
 from pytest_t2i.metrics.stereotypes import attribute_log_odds
 from pytest_t2i.prompts.stereotypes import builtin_stereotypes, check_descriptions
-from pytest_t2i.runs.judges import LEAST_AGREEMENT
-from pytest_t2i.runs.session import Session
+from pytest_t2i.runs.session.judges import LEAST_AGREEMENT
+from pytest_t2i.runs.session.session import Session
 from pytest_t2i.settings import share, whole
 from pytest_t2i.statistics.detector_errors import CellErrors, differential_errors, thresholds
 from pytest_t2i.statistics.shares import share_interval

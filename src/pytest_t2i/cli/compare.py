@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pytest_t2i.cli.support.arguments import add_confidence, path, say, value
 from pytest_t2i.reporting.comparison import comparison_lines, write_comparison
-from pytest_t2i.runs.comparison.compare import compare_models
-from pytest_t2i.runs.comparison.read_compared_models import read_compared_models
+from pytest_t2i.runs.compare.compare import compare_models
+from pytest_t2i.runs.compare.read_compared_models import read_compared_models
 from pytest_t2i.settings import names, whole
 
 

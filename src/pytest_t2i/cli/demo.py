@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pytest_t2i.adapters.models.manifest import JSON_NAME
-from pytest_t2i.adapters.support.picture_files import picture_in
+from pytest_t2i.adapters.picture_files import picture_in
 from pytest_t2i.cli.init import SUITE
 from pytest_t2i.cli.support.arguments import path, say
 from pytest_t2i.data import Detection, Outcome, Prompt, Undetected, digest

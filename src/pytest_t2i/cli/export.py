@@ -10,9 +10,9 @@ from pytest_t2i.cli.support.arguments import path, say
 from pytest_t2i.reporting.exports.cards import write_model_card
 from pytest_t2i.reporting.exports.pdf import write_pdf
 from pytest_t2i.reporting.exports.tables import write_tables
-from pytest_t2i.runs.manifest import add_outputs
-from pytest_t2i.runs.picture_paths import as_kept
-from pytest_t2i.runs.read_run import read_run
+from pytest_t2i.runs.record.manifest import add_outputs
+from pytest_t2i.runs.record.picture_paths import as_kept
+from pytest_t2i.runs.record.read_run import read_run
 
 FORMATS = {
     "card": "a Hugging Face model card, written or updated (README.md)",

@@ -18,12 +18,12 @@ from pytest_t2i.adapters.catalogue import Catalogue, ModelEntry, read_catalogues
 from pytest_t2i.adapters.mitigations import NamedMitigation, load_mitigation
 from pytest_t2i.adapters.models.manifest import COLUMNS
 from pytest_t2i.adapters.registry import MITIGATION, Registries
-from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.cli.support.arguments import add_run_options, run_settings
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import printed_cell
 from pytest_t2i.generation.seeds import seeds_of
 from pytest_t2i.option_names import LOADED
+from pytest_t2i.sections.escaping import line
 from pytest_t2i.settings import Settings
 
 COLLECT = (
@@ -233,8 +233,8 @@ def _audits() -> list[str]:
 
 
 def _tables() -> list[str]:
-    from pytest_t2i.runs.frames import audits_of_own_tables, tables
-    from pytest_t2i.runs.record import RunRecord
+    from pytest_t2i.runs.record.frames import audits_of_own_tables, tables
+    from pytest_t2i.runs.record.record import RunRecord
 
     empty = RunRecord("", 0.0, "", {}, {}, {})
     lines = [f"{name}: {', '.join(table.columns)}" for name, table in tables(empty)]

@@ -13,7 +13,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from pytest_t2i.adapters.models.manifest import REVISED
-from pytest_t2i.adapters.support.picture_files import picture_in
+from pytest_t2i.adapters.picture_files import picture_in
 from pytest_t2i.cli.report import located
 from pytest_t2i.cli.support.arguments import path, say, value
 from pytest_t2i.data import FoundObject, Mask
@@ -24,9 +24,9 @@ from pytest_t2i.generation.store.self_describing_png import nameless
 from pytest_t2i.prompts.grammar import with_article
 from pytest_t2i.reporting.formatting import several
 from pytest_t2i.reporting.pictures import outlined
-from pytest_t2i.runs.picture_paths import exists, store_of_run
-from pytest_t2i.runs.read_run import read_run
-from pytest_t2i.runs.record import ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record.picture_paths import exists, store_of_run
+from pytest_t2i.runs.record.read_run import read_run
+from pytest_t2i.runs.record.record import ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.settings import whole
 
 MANIFEST = "manifest.csv"

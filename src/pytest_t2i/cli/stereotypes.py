@@ -15,7 +15,7 @@ from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.files import write_whole
 from pytest_t2i.prompts.internet_users import FORM
 from pytest_t2i.reporting import markdown, terminal
-from pytest_t2i.runs.comparison.read_compared_models import read_runs
+from pytest_t2i.runs.compare.read_compared_models import read_runs
 from pytest_t2i.settings import whole
 
 EXAMPLE = "\n".join(f"  {line}".rstrip() for line in FORM.splitlines())

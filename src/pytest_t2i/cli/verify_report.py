@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_t2i.cli.support.arguments import path, say
 from pytest_t2i.errors import some
-from pytest_t2i.runs.manifest import NAME, read_report_manifest, unlisted_files, verify
+from pytest_t2i.runs.record.manifest import NAME, read_report_manifest, unlisted_files, verify
 from pytest_t2i.sections.words import several
 
 REPORT = Path("reports/t2i")

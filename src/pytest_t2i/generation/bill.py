@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pytest_t2i.adapters.support.spending import Spending
+from pytest_t2i.adapters.endpoints.spending import Spending
 from pytest_t2i.data import Money
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.ready_made import is_ready_made

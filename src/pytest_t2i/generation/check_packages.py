@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from types import MappingProxyType
 
+from pytest_t2i.adapters.loading import is_installed
 from pytest_t2i.adapters.registry import BROUGHT
-from pytest_t2i.adapters.support.loading import is_installed
 from pytest_t2i.errors import MissingExtraError, MissingExtrasError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import Plan

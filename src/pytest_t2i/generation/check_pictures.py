@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.adapters.support.aspects import aspect_problem, requested_size, size_words
-from pytest_t2i.adapters.support.black_or_unreadable import gate
+from pytest_t2i.adapters.black_or_unreadable import gate
+from pytest_t2i.adapters.endpoints.aspects import aspect_problem, requested_size, size_words
 from pytest_t2i.data import Generated, Request, Undetected
 from pytest_t2i.errors import ConfigurationError, GenerationError, shown, some
 

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from pytest_t2i.adapters.fetching import PublishedWeights, published
 from pytest_t2i.adapters.finders.packaged import PACKAGE
+from pytest_t2i.adapters.loading import is_installed
 from pytest_t2i.adapters.registry import asked_for
-from pytest_t2i.adapters.support.loading import is_installed
 from pytest_t2i.errors import ModelLoadError
 
 NEEDS = MappingProxyType(

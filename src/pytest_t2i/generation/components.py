@@ -21,6 +21,8 @@ from pytest_t2i.adapters.catalogue import (
 )
 from pytest_t2i.adapters.detectors.judging import Judge, JudgeRun
 from pytest_t2i.adapters.detectors.rubrics import JUDGE, each_attribute
+from pytest_t2i.adapters.endpoints.paid_requests import CountedPart
+from pytest_t2i.adapters.endpoints.spending import FaultCounts, Spending
 from pytest_t2i.adapters.mitigations import (
     Mitigated,
     MitigatedFactory,
@@ -36,8 +38,6 @@ from pytest_t2i.adapters.registry import (
     import_factory,
     named_part,
 )
-from pytest_t2i.adapters.support.paid_requests import CountedPart
-from pytest_t2i.adapters.support.spending import FaultCounts, Spending
 from pytest_t2i.data import GenerationSettings, Money, Request, digest
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError, blamed
 from pytest_t2i.files import FileLock, user_path
@@ -209,7 +209,7 @@ class Components:
     @property
     def counts_requests(self) -> bool:
         """Whether the model under test counts its own requests."""
-        from pytest_t2i.adapters.models.endpoint_model import EndpointModel
+        from pytest_t2i.adapters.endpoints.endpoint_model import EndpointModel
 
         return self.model().lists_images and isinstance(self.model().get(), EndpointModel)
 
@@ -222,13 +222,13 @@ class Components:
         """A model's factory; a model behind HTTP counts its failures and costs."""
         if adapter == PIPELINES:
             return factory
-        from pytest_t2i.adapters.models.counting_factory import CountingFactory
+        from pytest_t2i.adapters.endpoints.counting_factory import CountingFactory
 
         return CountingFactory(factory, self.faults, self.spending)
 
     def _versioned(self, model: TextToImage) -> TextToImage:
         """Determine the version of a model behind HTTP; its fingerprint depends on it."""
-        from pytest_t2i.adapters.models.endpoint_model import EndpointModel
+        from pytest_t2i.adapters.endpoints.endpoint_model import EndpointModel
 
         if isinstance(model, EndpointModel):
             from pytest_t2i.generation.identities import learn_versions

@@ -7,9 +7,9 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_t2i.adapters.black_or_unreadable import gate
 from pytest_t2i.adapters.detectors.rubrics import PRICED
-from pytest_t2i.adapters.support.black_or_unreadable import gate
-from pytest_t2i.adapters.support.picture_files import picture_in
+from pytest_t2i.adapters.picture_files import picture_in
 from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.errors import DetectorError, StoreError, blamed
 from pytest_t2i.generation.components import Components

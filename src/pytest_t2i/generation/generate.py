@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.adapters.support.black_or_unreadable import gate
+from pytest_t2i.adapters.black_or_unreadable import gate
 from pytest_t2i.data import FORESEEN, Generated, GenerationSettings, Request, Undetected
 from pytest_t2i.errors import (
     BudgetSpentError,

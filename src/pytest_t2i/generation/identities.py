@@ -12,11 +12,11 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 
 from pytest_t2i.adapters.catalogue import CROP, LORA, PARTS
-from pytest_t2i.adapters.models.endpoint_model import EndpointModel
-from pytest_t2i.adapters.models.reported_versions import versions_words
+from pytest_t2i.adapters.endpoints.answers import PassingFaultError
+from pytest_t2i.adapters.endpoints.endpoint_model import EndpointModel
+from pytest_t2i.adapters.endpoints.reported_versions import versions_words
+from pytest_t2i.adapters.identity import version_of_package
 from pytest_t2i.adapters.registry import PartName, Registries
-from pytest_t2i.adapters.support.answers import PassingFaultError
-from pytest_t2i.adapters.support.code import version_of_package
 from pytest_t2i.data import FactKind, digest
 from pytest_t2i.errors import ConfigurationError, T2IError, blamed, shown
 from pytest_t2i.files import FileLock, stamps

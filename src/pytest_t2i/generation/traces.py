@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_t2i.adapters.support.black_or_unreadable import gate
-from pytest_t2i.adapters.support.picture_files import stored_picture
+from pytest_t2i.adapters.black_or_unreadable import gate
+from pytest_t2i.adapters.picture_files import stored_picture
 from pytest_t2i.data import (
     ALL_VELOCITIES,
     ATTENTION,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pytest_t2i.adapters.black_or_unreadable import picture_digest
 from pytest_t2i.adapters.detectors.screening import screened
-from pytest_t2i.adapters.support.black_or_unreadable import picture_digest
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels.label import UNSETTLED

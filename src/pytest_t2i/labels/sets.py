@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_t2i.adapters.support.picture_files import picture_in, without_origin
+from pytest_t2i.adapters.picture_files import picture_in, without_origin
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, FileFormatError, some
 from pytest_t2i.files import TABLE, checksum, content_of, inside, of_cell, outside, read_csv, stamp

@@ -28,23 +28,23 @@ from pytest_t2i.library.load import (
 )
 from pytest_t2i.metrics.info import INFO, register
 from pytest_t2i.protocols import Detector
-from pytest_t2i.runs.baseline import save_baseline
-from pytest_t2i.runs.build_record import conditions, library_versions, record_of
-from pytest_t2i.runs.earlier_looks import remember_looks
-from pytest_t2i.runs.frames import PlainTable, data_frame
-from pytest_t2i.runs.make_and_detect import make_and_detect
-from pytest_t2i.runs.marker_arguments import KEYWORDS, select
-from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.runs.results import Results
-from pytest_t2i.runs.running_test import judging
-from pytest_t2i.runs.selection import (
+from pytest_t2i.runs.record.baseline import save_baseline
+from pytest_t2i.runs.record.build_record import conditions, library_versions, record_of
+from pytest_t2i.runs.record.frames import PlainTable, data_frame
+from pytest_t2i.runs.record.record import RunRecord
+from pytest_t2i.runs.session.earlier_looks import remember_looks
+from pytest_t2i.runs.session.make_and_detect import make_and_detect
+from pytest_t2i.runs.session.marker_arguments import KEYWORDS, select
+from pytest_t2i.runs.session.results import Results
+from pytest_t2i.runs.session.running_test import judging
+from pytest_t2i.runs.session.selection import (
     Comparison,
     SelectedTest,
     Selection,
     narrowed,
     told_apart,
 )
-from pytest_t2i.runs.session import Session
+from pytest_t2i.runs.session.session import Session
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.baseline import RecordedRun
 from pytest_t2i.verdicts.baseline_file import (
@@ -408,7 +408,7 @@ class Audited:
         None takes the folder of ``report=``, which is reports/t2i where it was not given.
         """
         from pytest_t2i.reporting import write_all
-        from pytest_t2i.runs.manifest import manifest_of, write_manifest
+        from pytest_t2i.runs.record.manifest import manifest_of, write_manifest
 
         session = self._results.session
         folder = session.settings.report if folder is None else Path(folder)

@@ -10,9 +10,9 @@ from functools import cached_property
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
+from pytest_t2i.adapters.black_or_unreadable import gate
+from pytest_t2i.adapters.endpoints.secrets import secrets_of_environment
 from pytest_t2i.adapters.mitigations import Mitigated
-from pytest_t2i.adapters.support.black_or_unreadable import gate
-from pytest_t2i.adapters.support.secrets import secrets_of_environment
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.data import EMPTY, Detection, Generated, Prompt, Request, Undetected
 from pytest_t2i.errors import ConfigurationError, T2IError, UnknownNameError
@@ -24,8 +24,8 @@ from pytest_t2i.generation.store import Store
 from pytest_t2i.library.in_memory import factory_of, name_of_model
 from pytest_t2i.option_names import OPTIONS
 from pytest_t2i.protocols import Detector, Mitigation, TextToImage
-from pytest_t2i.runs.marker_arguments import KEYWORDS
-from pytest_t2i.runs.session import Session
+from pytest_t2i.runs.session.marker_arguments import KEYWORDS
+from pytest_t2i.runs.session.session import Session
 from pytest_t2i.settings import READERS, Settings, settings_of
 
 if TYPE_CHECKING:

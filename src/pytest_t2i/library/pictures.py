@@ -21,7 +21,7 @@ from pytest_t2i.library.load import (
     temporary_store,
 )
 from pytest_t2i.protocols import ReadyMade
-from pytest_t2i.runs.session import Session
+from pytest_t2i.runs.session.session import Session
 
 if TYPE_CHECKING:
     from PIL.Image import Image

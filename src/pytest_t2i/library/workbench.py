@@ -25,8 +25,8 @@ from pytest_t2i.generation.progress import Bar, Lines, Progress, Silent, termina
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import LoadOptions, ReadyMade
 from pytest_t2i.reporting.formatting import several
-from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.runs.session import Session
+from pytest_t2i.runs.record.record import RunRecord
+from pytest_t2i.runs.session.session import Session
 from pytest_t2i.settings import Settings
 
 KEPT = ("model", "seed", "images", "trust_remote_code", "batch", "executor", "model_option",

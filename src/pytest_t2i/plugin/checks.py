@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import printable
 from pytest_t2i.reporting.formatting import change_words
-from pytest_t2i.runs.session import Session
+from pytest_t2i.runs.session.session import Session
+from pytest_t2i.sections.escaping import line
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import Compared
 

@@ -14,8 +14,8 @@ import pytest
 from pytest_t2i.data import Prompt
 from pytest_t2i.plugin import options
 from pytest_t2i.plugin.marker import selection_of
-from pytest_t2i.runs.prompt_ids import tagged, tags_of
-from pytest_t2i.runs.selection import Selection, images_wanted
+from pytest_t2i.runs.session.prompt_ids import tagged, tags_of
+from pytest_t2i.runs.session.selection import Selection, images_wanted
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

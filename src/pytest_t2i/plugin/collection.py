@@ -22,8 +22,8 @@ from pytest_t2i.metrics.info import INFO
 from pytest_t2i.plugin.exit_status import NO_MODEL
 from pytest_t2i.plugin.fixtures import RUN
 from pytest_t2i.plugin.marker import fixtures_about, members_of, read_marker, selection_of
-from pytest_t2i.runs.selection import Comparison, SelectedTest, Selection
-from pytest_t2i.runs.session import NO_FINDER, NO_LABELS, Session
+from pytest_t2i.runs.session.selection import Comparison, SelectedTest, Selection
+from pytest_t2i.runs.session.session import NO_FINDER, NO_LABELS, Session
 from pytest_t2i.verdicts.baseline_file import Baseline, check_prompts
 from pytest_t2i.verdicts.limit import check_operator, limit
 from pytest_t2i.verdicts.limits_file import LimitFiles

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_t2i.runs.record import RunRecord
+    from pytest_t2i.runs.record.record import RunRecord
 
 INCONCLUSIVE_STATUS = 6
 """Exit status of an inconclusive run, which is neither a success nor a failure."""

@@ -106,7 +106,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
         return []
     from pytest_t2i.plugin.marker import selection_of
     from pytest_t2i.reporting.formatting import several
-    from pytest_t2i.runs.selection import images_wanted
+    from pytest_t2i.runs.session.selection import images_wanted
 
     images = options.resolve(config).images
     selections = [selection_of(item) for item in marked if isinstance(item, pytest.Function)]

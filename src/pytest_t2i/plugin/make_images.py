@@ -7,8 +7,8 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.generation.progress import Bar, Lines, Progress
-from pytest_t2i.runs.make_and_detect import make_and_detect
-from pytest_t2i.runs.results import Results
+from pytest_t2i.runs.session.make_and_detect import make_and_detect
+from pytest_t2i.runs.session.results import Results
 from pytest_t2i.verdicts.limits_file import LimitFiles
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from pytest_t2i.errors import T2IError
 from pytest_t2i.plugin import options
 from pytest_t2i.plugin.fixtures import RUN, audits_of_project
 from pytest_t2i.prompts import read_captions
-from pytest_t2i.runs.marker_arguments import select
-from pytest_t2i.runs.selection import Selection, narrowed
+from pytest_t2i.runs.session.marker_arguments import select
+from pytest_t2i.runs.session.selection import Selection, narrowed
 
 READ = pytest.StashKey[dict[tuple[int, ...], tuple[list[pytest.Mark], Selection]]]()
 """Stash key: selections by the identity of their marker, with the marker to keep it alive."""

@@ -42,17 +42,22 @@ from pytest_t2i.plugin.options import project_folder
 from pytest_t2i.plugin.xdist import Workers, make_shared
 from pytest_t2i.prompts import read_captions, read_reference
 from pytest_t2i.reporting.formatting import wrapped
-from pytest_t2i.runs import calibration
-from pytest_t2i.runs.baseline import save_baseline
-from pytest_t2i.runs.build_record import conditions, interrupted_record, library_versions, record_of
-from pytest_t2i.runs.earlier_looks import remember_looks
-from pytest_t2i.runs.early_stopping import undecidable
-from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.runs.results import Results
-from pytest_t2i.runs.running_test import judging
-from pytest_t2i.runs.selection import SelectedTest, told_apart
-from pytest_t2i.runs.session import Session
-from pytest_t2i.runs.statement import PYPROJECT, read_statement
+from pytest_t2i.runs.record.baseline import save_baseline
+from pytest_t2i.runs.record.build_record import (
+    conditions,
+    interrupted_record,
+    library_versions,
+    record_of,
+)
+from pytest_t2i.runs.record.record import RunRecord
+from pytest_t2i.runs.record.statement import PYPROJECT, read_statement
+from pytest_t2i.runs.session import calibration
+from pytest_t2i.runs.session.earlier_looks import remember_looks
+from pytest_t2i.runs.session.early_stopping import undecidable
+from pytest_t2i.runs.session.results import Results
+from pytest_t2i.runs.session.running_test import judging
+from pytest_t2i.runs.session.selection import SelectedTest, told_apart
+from pytest_t2i.runs.session.session import Session
 from pytest_t2i.sections.words import several
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.baseline import RecordedRun
@@ -429,7 +434,7 @@ class Run:
         if not self.session.tests or self.error is not None or self._only_plans:
             return
         from pytest_t2i.reporting.report_folders import publish, write_run
-        from pytest_t2i.runs.manifest import manifest_of, write_manifest
+        from pytest_t2i.runs.record.manifest import manifest_of, write_manifest
 
         with _usage_errors():
             reports, project = self.settings.report, self.config.rootpath

@@ -75,8 +75,8 @@ def _compare_runs(settings: Settings, folders: Sequence[Path]) -> None:
     """Print and write the comparison, or print why the models cannot be compared."""
     from pytest_t2i.cli.support.arguments import say
     from pytest_t2i.reporting.comparison import comparison_lines, write_comparison
-    from pytest_t2i.runs.comparison.compare import compare_models
-    from pytest_t2i.runs.comparison.read_compared_models import read_compared_models
+    from pytest_t2i.runs.compare.compare import compare_models
+    from pytest_t2i.runs.compare.read_compared_models import read_compared_models
 
     try:
         runs = [folder / "run.json" for folder in folders]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from filelock import Timeout
 
-from pytest_t2i.adapters.support.paid_requests import is_orphan, work_for_parent
+from pytest_t2i.adapters.endpoints.paid_requests import is_orphan, work_for_parent
 from pytest_t2i.data import FactKind
 from pytest_t2i.files import FileLock
 from pytest_t2i.generation.executors import devices
@@ -24,11 +24,11 @@ from pytest_t2i.generation.progress import Follower, Shared
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.plugin.checks import pickled, unpickled
 from pytest_t2i.plugin.make_images import progress_of_pytest
-from pytest_t2i.runs.early_stopping import stop_at, stopped
-from pytest_t2i.runs.make_and_detect import make_and_detect
-from pytest_t2i.runs.results import Results
-from pytest_t2i.runs.selection import SelectedTest, Selection
-from pytest_t2i.runs.session import Session
+from pytest_t2i.runs.session.early_stopping import stop_at, stopped
+from pytest_t2i.runs.session.make_and_detect import make_and_detect
+from pytest_t2i.runs.session.results import Results
+from pytest_t2i.runs.session.selection import SelectedTest, Selection
+from pytest_t2i.runs.session.session import Session
 from pytest_t2i.verdicts.limits_file import LimitFiles
 
 RUN_ID, HANDED_OVER = "t2i_run_id", "t2i"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import some
 from pytest_t2i.reporting.formatting import anchor, moment
-from pytest_t2i.runs.build_record import PROMPTS
-from pytest_t2i.runs.record import BaselineRecord, RunRecord
+from pytest_t2i.runs.record.build_record import PROMPTS
+from pytest_t2i.runs.record.record import BaselineRecord, RunRecord
 from pytest_t2i.sections import Album, Block, Note, Paragraph, Picture, Section, Table
 from pytest_t2i.sections.words import reason_words
 from pytest_t2i.verdicts.check import Check

@@ -17,8 +17,8 @@ from pytest_t2i.reporting.formatting import (
     signed,
     tells_others,
 )
-from pytest_t2i.runs.record import PromptRecord, RunRecord
-from pytest_t2i.runs.summaries import first_screens
+from pytest_t2i.runs.record.record import PromptRecord, RunRecord
+from pytest_t2i.runs.record.summaries import first_screens
 from pytest_t2i.sections import half_width
 from pytest_t2i.sections.blocks import worst
 from pytest_t2i.verdicts.check import Check

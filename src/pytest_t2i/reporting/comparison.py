@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_t2i.adapters.support.escaping import code, escape
 from pytest_t2i.files import write_whole
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting import COMPARISON, RUN, set_aside
@@ -23,7 +22,7 @@ from pytest_t2i.reporting.formatting import (
 from pytest_t2i.reporting.html import PICTURES, rendered
 from pytest_t2i.reporting.html_blocks import drawn
 from pytest_t2i.reporting.markdown import whole_lines
-from pytest_t2i.runs.comparison.record import (
+from pytest_t2i.runs.compare.record import (
     ComparedPrompt,
     ComparedScore,
     ModelComparison,
@@ -43,6 +42,7 @@ from pytest_t2i.sections import (
     Table,
     Tint,
 )
+from pytest_t2i.sections.escaping import code, escape
 from pytest_t2i.sections.words import p_words
 
 SURE = 0.05

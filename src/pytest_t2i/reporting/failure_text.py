@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.data import Bounds, Outcome
 from pytest_t2i.reporting.formatting import (
     allowed_words,
@@ -12,6 +11,7 @@ from pytest_t2i.reporting.formatting import (
     side_of,
     why_allowed,
 )
+from pytest_t2i.sections.escaping import line
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.images_range import images_range
 from pytest_t2i.verdicts.measurement import Measurement

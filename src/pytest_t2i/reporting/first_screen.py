@@ -27,8 +27,8 @@ from pytest_t2i.reporting.formatting import (
 )
 from pytest_t2i.reporting.pictures import Picture, PictureAlbum
 from pytest_t2i.reporting.run_facts import undetected_table
-from pytest_t2i.runs.record import PromptRecord, RunRecord
-from pytest_t2i.runs.summaries import first_screens, summaries
+from pytest_t2i.runs.record.record import PromptRecord, RunRecord
+from pytest_t2i.runs.record.summaries import first_screens, summaries
 from pytest_t2i.sections import Section
 from pytest_t2i.sections.blocks import worst
 from pytest_t2i.verdicts.check import Check

@@ -10,11 +10,11 @@ from datetime import datetime
 
 from markupsafe import Markup, escape
 
-from pytest_t2i.adapters.support.escaping import COMMAND, clean
 from pytest_t2i.audits.shared_blocks import Counts
 from pytest_t2i.data import Bounds, Interval, Outcome, Undetected
-from pytest_t2i.runs.record import PromptRecord, RunRecord
+from pytest_t2i.runs.record.record import PromptRecord, RunRecord
 from pytest_t2i.sections import Form
+from pytest_t2i.sections.escaping import COMMAND, clean
 from pytest_t2i.sections.words import plural_metric as plural_metric  # noqa: PLC0414 - for others
 from pytest_t2i.sections.words import reason_words
 from pytest_t2i.sections.words import several as several  # noqa: PLC0414 - for others

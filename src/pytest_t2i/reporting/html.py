@@ -10,7 +10,6 @@ from typing import Any
 
 from jinja2 import Environment
 
-from pytest_t2i.adapters.support.html import content_policy, environment, own_source
 from pytest_t2i.data import Outcome
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting import (
@@ -27,11 +26,12 @@ from pytest_t2i.reporting.charts import ChartRow, bias_groups
 from pytest_t2i.reporting.formatting import counted_beside, excess_of, tells_others
 from pytest_t2i.reporting.hint import hint
 from pytest_t2i.reporting.html_blocks import drawn
+from pytest_t2i.reporting.page import content_policy, environment, own_source
 from pytest_t2i.reporting.pictures import Grid, Picture, PictureAlbum
-from pytest_t2i.runs.beside import SectionsFile
-from pytest_t2i.runs.picture_paths import portable
-from pytest_t2i.runs.record import PromptRecord, RunRecord
-from pytest_t2i.runs.summaries import first_screens
+from pytest_t2i.runs.record.beside import SectionsFile
+from pytest_t2i.runs.record.picture_paths import portable
+from pytest_t2i.runs.record.record import PromptRecord, RunRecord
+from pytest_t2i.runs.record.summaries import first_screens
 from pytest_t2i.sections import Section
 from pytest_t2i.sections.words import p_words
 from pytest_t2i.verdicts.check import Check

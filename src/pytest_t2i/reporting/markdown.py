@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from functools import singledispatch
 from typing import Any
 
-from pytest_t2i.adapters.support.escaping import code, escape, with_code
 from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.reporting.audit_sections import at_level, table_cell_text
 from pytest_t2i.reporting.baseline import baseline_sections, whose
@@ -39,9 +38,9 @@ from pytest_t2i.reporting.run_facts import (
     who_set_limits,
 )
 from pytest_t2i.reporting.verdict_section import headline
-from pytest_t2i.runs.beside import SectionsFile
-from pytest_t2i.runs.picture_paths import portable
-from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.record.beside import SectionsFile
+from pytest_t2i.runs.record.picture_paths import portable
+from pytest_t2i.runs.record.record import RunRecord
 from pytest_t2i.sections import (
     Album,
     BarChart,
@@ -56,6 +55,7 @@ from pytest_t2i.sections import (
     Table,
     Tint,
 )
+from pytest_t2i.sections.escaping import code, escape, with_code
 from pytest_t2i.verdicts.check import Check
 
 MODEL = "model"

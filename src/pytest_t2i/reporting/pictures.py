@@ -18,7 +18,7 @@ import numpy as np
 from PIL import Image, ImageFilter
 
 from pytest_t2i.adapters.detectors.rubrics import JUDGE
-from pytest_t2i.adapters.support.picture_files import picture_in
+from pytest_t2i.adapters.picture_files import picture_in
 from pytest_t2i.audits.shared_blocks import Counts
 from pytest_t2i.data import Detection, Mask
 from pytest_t2i.errors import StoreError
@@ -35,7 +35,7 @@ from pytest_t2i.generation.store.thumbnails import (
 from pytest_t2i.prompts.added_words import is_rewritten
 from pytest_t2i.reporting.charts import UNIT, leanings, prompts_by_axis
 from pytest_t2i.reporting.formatting import absent, anchor, counted_beside, signed
-from pytest_t2i.runs.record import ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record.record import ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.sections import Overlay
 from pytest_t2i.sections.words import reason_words, said
 

@@ -20,10 +20,10 @@ from filelock import Timeout
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import FileLock, checksum, explain, file_name, write_whole
 from pytest_t2i.reporting import COMPARISON, RUN, set_aside, write_all
-from pytest_t2i.runs.manifest import NAME as MANIFEST
-from pytest_t2i.runs.manifest import read_report_manifest, rendered_anew
-from pytest_t2i.runs.picture_paths import without_machine
-from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.record.manifest import NAME as MANIFEST
+from pytest_t2i.runs.record.manifest import read_report_manifest, rendered_anew
+from pytest_t2i.runs.record.picture_paths import without_machine
+from pytest_t2i.runs.record.record import RunRecord
 
 LATEST = "latest"
 PAGE, SUMMARY = "index.html", "summary.md"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_t2i.adapters.support.spending import fault_words
+from pytest_t2i.adapters.endpoints.spending import fault_words
 from pytest_t2i.data import Money, Outcome
 from pytest_t2i.errors import some
 from pytest_t2i.reporting.formatting import (
@@ -18,9 +18,9 @@ from pytest_t2i.reporting.formatting import (
     several,
     undetected_counts,
 )
-from pytest_t2i.runs.earlier_looks import looks_in_words
-from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.runs.summaries import summaries
+from pytest_t2i.runs.record.record import RunRecord
+from pytest_t2i.runs.record.summaries import summaries
+from pytest_t2i.runs.session.earlier_looks import looks_in_words
 from pytest_t2i.sections.words import reason_words
 
 

@@ -9,7 +9,6 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.adapters.support.escaping import line
 from pytest_t2i.data import Outcome
 from pytest_t2i.files import from_here
 from pytest_t2i.generation.heartbeat import clock_time
@@ -42,8 +41,8 @@ from pytest_t2i.reporting.run_facts import (
     tried,
 )
 from pytest_t2i.reporting.verdict_section import headline
-from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.runs.summaries import first_screens
+from pytest_t2i.runs.record.record import RunRecord
+from pytest_t2i.runs.record.summaries import first_screens
 from pytest_t2i.sections import (
     Album,
     Bar,
@@ -56,6 +55,7 @@ from pytest_t2i.sections import (
     Section,
     Table,
 )
+from pytest_t2i.sections.escaping import line
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import MovedPrompt

@@ -16,8 +16,8 @@ from pytest_t2i.reporting.formatting import (
     plural_metric,
     why_allowed,
 )
-from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.runs.summaries import first_screens, summaries
+from pytest_t2i.runs.record.record import RunRecord
+from pytest_t2i.runs.record.summaries import first_screens, summaries
 from pytest_t2i.verdicts.check import Check
 
 

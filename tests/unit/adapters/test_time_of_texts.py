@@ -12,18 +12,12 @@ import pytest
 pytest.importorskip("openai")
 pytest.importorskip("httpx")
 
+from pytest_t2i.adapters import picture_files
 from pytest_t2i.adapters.detectors import facepp
-from pytest_t2i.adapters.models import reported_versions
-from pytest_t2i.adapters.support import (
-    addresses,
-    answers,
-    escaping,
-    hosts,
-    http_client,
-    picture_files,
-)
-from pytest_t2i.adapters.support.secrets import Secrets, secrets_of
+from pytest_t2i.adapters.endpoints import addresses, answers, hosts, http_client, reported_versions
+from pytest_t2i.adapters.endpoints.secrets import Secrets, secrets_of
 from pytest_t2i.errors import GenerationError, T2IError, printable
+from pytest_t2i.sections import escaping
 
 KEY = "sk-very-secret-0123"
 SECRETS = Secrets(KEY, "another-secret-4567")

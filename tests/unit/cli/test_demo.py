@@ -15,7 +15,7 @@ from pytest_t2i.cli.demo import ARCHIVE, SHIPPED, StoredAnswers, read_shipped, r
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Outcome
 from pytest_t2i.errors import DetectorError
-from pytest_t2i.runs.read_run import read_run
+from pytest_t2i.runs.record.read_run import read_run
 
 ABSENT = (
     "torch", "torchvision", "diffusers", "transformers", "accelerate", "ultralytics", "dlib",

@@ -232,7 +232,7 @@ def test_words_that_a_model_is_not_calibrated_for_are_left_out_and_named(folder,
 
 def test_keys_of_services_are_those_that_their_modules_read():
     pytest.importorskip("openai")
-    from pytest_t2i.adapters.models import hugging_face_images, image_services, openai_images
+    from pytest_t2i.adapters.endpoints import hugging_face_images, image_services, openai_images
 
     classes, keys = [image_services.Service], {}
     for service in classes:

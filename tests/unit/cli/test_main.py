@@ -10,7 +10,7 @@ from distributions import installed, write_metadata
 
 from pytest_t2i.adapters import registry
 from pytest_t2i.cli.main import main
-from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.record.record import RunRecord
 
 
 @pytest.mark.parametrize(

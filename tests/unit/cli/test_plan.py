@@ -10,7 +10,7 @@ import pytest
 from pytest_t2i.cli.main import main
 from pytest_t2i.generation.batch_times import remember_pace
 from pytest_t2i.generation.store import Store
-from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.record.record import RunRecord
 
 PLAN = ("plan", "--prompts", "10")
 

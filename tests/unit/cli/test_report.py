@@ -11,8 +11,8 @@ from PIL import Image
 
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection
-from pytest_t2i.runs.read_run import read_run
-from pytest_t2i.runs.record import Counts, ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record.read_run import read_run
+from pytest_t2i.runs.record.record import Counts, ImageRecord, PromptRecord, RunRecord
 
 WORK = {"planned": 2, "made": 2, "refused": 0, "seconds": 1.0, "notes": []}
 

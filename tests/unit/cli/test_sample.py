@@ -11,7 +11,7 @@ from PIL import Image
 from pytest_t2i.cli.main import main
 from pytest_t2i.cli.sample import choose
 from pytest_t2i.data import Detection, Interval
-from pytest_t2i.runs.record import ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record.record import ImageRecord, PromptRecord, RunRecord
 
 
 def record(*files, variant="neutral"):

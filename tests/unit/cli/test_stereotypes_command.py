@@ -14,8 +14,8 @@ from pytest_t2i.cli.main import main
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import stereotype_score
 from pytest_t2i.prompts.internet_users import FORM, Footprints, of_no_concept, read_footprints
-from pytest_t2i.runs.build_record import with_blocks
-from pytest_t2i.runs.record import AuditRecord, Counts, PromptRecord, RunRecord
+from pytest_t2i.runs.record.build_record import with_blocks
+from pytest_t2i.runs.record.record import AuditRecord, Counts, PromptRecord, RunRecord
 from pytest_t2i.statistics import share_interval
 from pytest_t2i.statistics.shares import stereotype_interval
 

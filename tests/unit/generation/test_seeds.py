@@ -8,7 +8,7 @@ import pytest
 from image_server import serving
 from PIL import Image
 
-from pytest_t2i.adapters.models import hugging_face_images, openai_images
+from pytest_t2i.adapters.endpoints import hugging_face_images, openai_images
 from pytest_t2i.data import Generated, GenerationSettings
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.seeds import (

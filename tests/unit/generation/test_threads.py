@@ -201,7 +201,7 @@ def test_who_stops_asking_waits_for_no_more_than_is_begun():
 
 
 def test_warnings_are_as_before_once_no_thread_is_inside():
-    devices = pytest.importorskip("pytest_t2i.adapters.support.devices")
+    devices = pytest.importorskip("pytest_t2i.adapters.devices")
     before = list(warnings.filters)
     inside = threading.Barrier(2)
 

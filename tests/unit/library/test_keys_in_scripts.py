@@ -15,7 +15,7 @@ pytest.importorskip("openai")
 from image_server import Handler, serving
 
 from pytest_t2i import Axis, Detection, EndpointModel, audit, pictures
-from pytest_t2i.adapters.support import paid_requests
+from pytest_t2i.adapters.endpoints import paid_requests
 from pytest_t2i.errors import GenerationError, T2IError
 
 KEY = "sk-very-secret-0123"

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_t2i import axes, captions, read_captions
 from pytest_t2i.errors import FileFormatError
-from pytest_t2i.runs.marker_arguments import select
+from pytest_t2i.runs.session.marker_arguments import select
 
 LINES = ("a person rides a horse", "people near a bus", "a boy and a person", "a horse")
 FORMATS = {

@@ -15,8 +15,8 @@ from pytest_t2i.audits.parity.record import ModelScoreRecord, ParityPart
 from pytest_t2i.audits.stereotypes.report import StereotypeRecord, StereotypesPart
 from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
 from pytest_t2i.metrics.info import INFO
-from pytest_t2i.runs.build_record import with_blocks
-from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record.build_record import with_blocks
+from pytest_t2i.runs.record.record import AuditRecord, Counts, ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.verdicts.check import Check
 
 GOLDEN = Path(__file__).parent / "golden"

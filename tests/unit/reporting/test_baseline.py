@@ -8,7 +8,7 @@ import pytest
 
 from pytest_t2i.data import Outcome
 from pytest_t2i.reporting import baseline
-from pytest_t2i.runs.record import BaselineRecord, BeforeRecord, RunRecord
+from pytest_t2i.runs.record.record import BaselineRecord, BeforeRecord, RunRecord
 from pytest_t2i.sections import Paragraph
 from pytest_t2i.verdicts.check import Check
 

@@ -13,7 +13,6 @@ import pytest
 from filled import filled_run, texts
 from markdown_it import MarkdownIt
 
-from pytest_t2i.adapters.support.escaping import cell, code, escape, line, with_code
 from pytest_t2i.audits.stereotypes.side_by_side import side_by_side
 from pytest_t2i.data import Detection, Outcome, Variant
 from pytest_t2i.labels import Label, read_labels, write_labels
@@ -28,10 +27,11 @@ from pytest_t2i.reporting.exports.tables import write_tables
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown, whole_lines
 from pytest_t2i.reporting.terminal import summarise
-from pytest_t2i.runs.build_record import with_blocks
-from pytest_t2i.runs.comparison.compare import compare_models
-from pytest_t2i.runs.comparison.read_compared_models import of_run
-from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, RunRecord
+from pytest_t2i.runs.compare.compare import compare_models
+from pytest_t2i.runs.compare.read_compared_models import of_run
+from pytest_t2i.runs.record.build_record import with_blocks
+from pytest_t2i.runs.record.record import AuditRecord, Counts, ImageRecord, RunRecord
+from pytest_t2i.sections.escaping import cell, code, escape, line, with_code
 from pytest_t2i.settings import Settings
 
 MARK = "Zq7"

@@ -14,8 +14,8 @@ from PIL import Image
 from pytest_t2i.data import Detection, Outcome
 from pytest_t2i.reporting import formatting, pictures
 from pytest_t2i.reporting.html import render_html
-from pytest_t2i.runs.build_record import with_blocks
-from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.record.build_record import with_blocks
+from pytest_t2i.runs.record.record import RunRecord
 
 VOID = {"meta", "img", "br", "rect", "line", "circle"}
 SHOWN = ("id", "class", "href", "alt", "aria-label", "scope", "open")

@@ -17,9 +17,9 @@ from pytest_t2i.reporting.failure_text import assertion_lines
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summarise
-from pytest_t2i.runs.build_record import with_blocks
-from pytest_t2i.runs.read_run import read_run
-from pytest_t2i.runs.record import AuditRecord, BaselineRecord, RunRecord
+from pytest_t2i.runs.record.build_record import with_blocks
+from pytest_t2i.runs.record.read_run import read_run
+from pytest_t2i.runs.record.record import AuditRecord, BaselineRecord, RunRecord
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.limit import LimitValue

@@ -15,7 +15,7 @@ from pytest_t2i.cli.main import main
 from pytest_t2i.errors import StoreError
 from pytest_t2i.reporting import report_folders
 from pytest_t2i.reporting.report_folders import publish, write_run
-from pytest_t2i.runs.manifest import new_manifest, write_manifest
+from pytest_t2i.runs.record.manifest import new_manifest, write_manifest
 
 FILES = ["index.html", "manifest.json", "run.json", "summary.md"]
 

@@ -19,7 +19,7 @@ from pytest_t2i.reporting.run_facts import (
     tool_version,
     who_set_limits,
 )
-from pytest_t2i.runs.record import AuditRecord
+from pytest_t2i.runs.record.record import AuditRecord
 
 SCORE = Interval(0.4, 0.3, 0.5, 0.95, "test", 30)
 CORRECTION = CorrectionRecord("labels", "colour", 30, 0, 0.5, SCORE, None, annotators=2)

@@ -19,7 +19,7 @@ from pytest_t2i.audits.stereotypes import report as stereotypes
 from pytest_t2i.audits.variety import report as variety
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Row, Undetected
 from pytest_t2i.generation.run_counts import Work
-from pytest_t2i.runs import record as records
+from pytest_t2i.runs.record import record as records
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 

@@ -15,8 +15,8 @@ from pytest_t2i.reporting.failure_text import assertion_lines
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.run_facts import NEVER, how_known
 from pytest_t2i.reporting.terminal import summarise
-from pytest_t2i.runs.read_run import read_run
-from pytest_t2i.runs.record import AuditRecord, RunRecord
+from pytest_t2i.runs.record.read_run import read_run
+from pytest_t2i.runs.record.record import AuditRecord, RunRecord
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.limit import LimitValue
 from pytest_t2i.verdicts.measurement import Measurement

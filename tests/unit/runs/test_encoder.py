@@ -7,7 +7,7 @@ import pytest
 from pytest_t2i.adapters.catalogue import Catalogue
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.store import Store
-from pytest_t2i.runs.session import Session
+from pytest_t2i.runs.session.session import Session
 from pytest_t2i.settings import Settings
 
 

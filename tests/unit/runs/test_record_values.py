@@ -15,7 +15,7 @@ from pytest_t2i.data import Count, Interval, Moment, Name, Share, ShareInterval
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import convert
 from pytest_t2i.reporting.exports.cards import card_contents
-from pytest_t2i.runs.read_run import read_run
+from pytest_t2i.runs.record.read_run import read_run
 
 
 @pytest.fixture

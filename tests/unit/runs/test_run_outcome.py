@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_t2i.data import Outcome
-from pytest_t2i.runs.record import Check, RunRecord
+from pytest_t2i.runs.record.record import Check, RunRecord
 
 PASS, FAIL, OPEN = Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE
 

@@ -27,7 +27,7 @@ from pytest_t2i.cli.main import main as t2i
 from pytest_t2i.data import GenerationSettings, Request
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.store import Store
-from pytest_t2i.runs.baseline import save_baseline
+from pytest_t2i.runs.record.baseline import save_baseline
 from pytest_t2i.settings import Settings
 
 TABLE = Path(__file__).with_name("kinds.md")

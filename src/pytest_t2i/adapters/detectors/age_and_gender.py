@@ -26,14 +26,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from pytest_t2i.adapters.cores import EachThreads, on_cores
 from pytest_t2i.adapters.detectors.age_bands import AGES, band_of
 from pytest_t2i.adapters.detectors.faces_as_people import counted_faces
 from pytest_t2i.adapters.detectors.screening import screened
-from pytest_t2i.adapters.support.cores import EachThreads, on_cores
-from pytest_t2i.adapters.support.digests import file_digest
-from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.adapters.support.locating import shared
-from pytest_t2i.adapters.support.picture_files import PictureMemory
+from pytest_t2i.adapters.finders.locating import shared
+from pytest_t2i.adapters.identity import file_digest
+from pytest_t2i.adapters.loading import needs
+from pytest_t2i.adapters.picture_files import PictureMemory
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.protocols import LoadOptions

@@ -18,14 +18,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.detectors.screening import screened
-from pytest_t2i.adapters.support.devices import (
+from pytest_t2i.adapters.devices import (
     loading_weights,
     memory_guard,
     pick_device,
     pick_dtype,
 )
-from pytest_t2i.adapters.support.loading import folder_or_hub_id, needs
-from pytest_t2i.adapters.support.picture_files import in_batches
+from pytest_t2i.adapters.loading import folder_or_hub_id, needs
+from pytest_t2i.adapters.picture_files import in_batches
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.protocols import LoadOptions
@@ -35,7 +35,7 @@ with needs("the detector blip-2", "blip-2"):
     import transformers
     from transformers import AutoTokenizer, Blip2ForConditionalGeneration, Blip2Processor
 
-    from pytest_t2i.adapters.support.pretrained import (
+    from pytest_t2i.adapters.pretrained import (
         facts_of,
         from_pretrained,
         of_revision,

@@ -26,24 +26,24 @@ import msgspec
 from PIL import Image
 
 from pytest_t2i.adapters.detectors.screening import screened
-from pytest_t2i.adapters.support.answers import (
+from pytest_t2i.adapters.endpoints.answers import (
     BrokenPictureError,
     FinalFaultError,
     PassingFaultError,
     RedirectedError,
     fault_of,
 )
-from pytest_t2i.adapters.support.http_limits import DeadlinePassedError
-from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.adapters.support.paid_requests import (
+from pytest_t2i.adapters.endpoints.http_limits import DeadlinePassedError
+from pytest_t2i.adapters.endpoints.paid_requests import (
     CountedPart,
     Counter,
     PaidRequests,
     RemoteService,
 )
-from pytest_t2i.adapters.support.parallel_calls import Pace
-from pytest_t2i.adapters.support.secrets import Secrets
-from pytest_t2i.adapters.support.spending import FaultCounts
+from pytest_t2i.adapters.endpoints.parallel_calls import Pace
+from pytest_t2i.adapters.endpoints.secrets import Secrets
+from pytest_t2i.adapters.endpoints.spending import FaultCounts
+from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import ConfigurationError, DetectorError, T2IError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
@@ -308,7 +308,7 @@ def _value(name: str) -> str:
 with needs("the detector face++", "facepp"):
     import httpx
 
-    from pytest_t2i.adapters.support.http_client import Call, HttpClient
+    from pytest_t2i.adapters.endpoints.http_client import Call, HttpClient
 
 ADDRESS = "FACEPP_API_URL"
 """Environment variable with the address of the service, which also selects the region."""

@@ -27,12 +27,12 @@ from pytest_t2i.adapters.detectors.age_bands import AGES
 from pytest_t2i.adapters.detectors.faces_as_people import counted_faces
 from pytest_t2i.adapters.detectors.parts import face_part
 from pytest_t2i.adapters.detectors.screening import look_for_faces, screened
+from pytest_t2i.adapters.devices import memory_guard, pick_device
 from pytest_t2i.adapters.finders.chips import Chip, Chips
-from pytest_t2i.adapters.support.devices import memory_guard, pick_device
-from pytest_t2i.adapters.support.digests import file_digest
-from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.adapters.support.locating import shared
-from pytest_t2i.adapters.support.picture_files import PictureMemory, in_batches
+from pytest_t2i.adapters.finders.locating import shared
+from pytest_t2i.adapters.identity import file_digest
+from pytest_t2i.adapters.loading import needs
+from pytest_t2i.adapters.picture_files import PictureMemory, in_batches
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import DetectorError, ModelLoadError
 from pytest_t2i.protocols import FaceDetector, LoadOptions

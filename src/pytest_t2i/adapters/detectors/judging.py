@@ -14,17 +14,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from pytest_t2i.adapters.black_or_unreadable import picture_digest
 from pytest_t2i.adapters.detectors.rubrics import Rubric, RubricQuestion, bounded_line
 from pytest_t2i.adapters.detectors.screening import screened
-from pytest_t2i.adapters.support.black_or_unreadable import picture_digest
-from pytest_t2i.adapters.support.paid_requests import CountedPart
+from pytest_t2i.adapters.endpoints.paid_requests import CountedPart
 from pytest_t2i.data import Detection, FactKind, Undetected, digest
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from pytest_t2i.adapters.support.paid_requests import Counter
-    from pytest_t2i.adapters.support.spending import FaultCounts
+    from pytest_t2i.adapters.endpoints.paid_requests import Counter
+    from pytest_t2i.adapters.endpoints.spending import FaultCounts
 
 ONE_IN = 10
 """One in so many pictures is judged twice."""

@@ -27,16 +27,16 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from pytest_t2i.adapters.detectors.screening import screened
-from pytest_t2i.adapters.finders.yolo_model import YoloModel
-from pytest_t2i.adapters.support.devices import (
+from pytest_t2i.adapters.devices import (
     loading_weights,
     memory_guard,
     pick_device,
     pick_dtype,
 )
-from pytest_t2i.adapters.support.loading import looks_like_path, needs, remote_code
-from pytest_t2i.adapters.support.locating import largest_first
-from pytest_t2i.adapters.support.picture_files import PictureMemory, in_batches
+from pytest_t2i.adapters.finders.locating import largest_first
+from pytest_t2i.adapters.finders.yolo_model import YoloModel
+from pytest_t2i.adapters.loading import looks_like_path, needs, remote_code
+from pytest_t2i.adapters.picture_files import PictureMemory, in_batches
 from pytest_t2i.data import Box, Detection, Undetected, digest
 from pytest_t2i.errors import DetectorError, FileFormatError, ModelLoadError
 from pytest_t2i.files import parse_json, read_text
@@ -224,7 +224,7 @@ with needs("the detector mivolo", "mivolo"):
     import torch
     from transformers import AutoImageProcessor, AutoModelForImageClassification
 
-    from pytest_t2i.adapters.support.pretrained import facts_of, from_pretrained, of_revision
+    from pytest_t2i.adapters.pretrained import facts_of, from_pretrained, of_revision
 
 
 DEFAULT = "iitolstykh/mivolo_v2"

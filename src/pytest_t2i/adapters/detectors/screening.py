@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_t2i.adapters.support.black_or_unreadable import is_black, readable
+from pytest_t2i.adapters.black_or_unreadable import is_black, readable
 from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.protocols import FaceDetector
 

@@ -34,16 +34,16 @@ from pytest_t2i.adapters.detectors.rubrics import (
     bounded_line,
     rubrics_of,
 )
+from pytest_t2i.adapters.endpoints.addresses import OPENAI_ROUTES, is_address, without_route
+from pytest_t2i.adapters.endpoints.answers import BrokenPictureError, FinalFaultError, read_answer
+from pytest_t2i.adapters.endpoints.hosts import is_local, netloc, plain_address
+from pytest_t2i.adapters.endpoints.paid_requests import Counter, PaidRequests, RemoteService
+from pytest_t2i.adapters.endpoints.parallel_calls import Pace, ParallelCalls
+from pytest_t2i.adapters.endpoints.reported_versions import versions_in, versions_words
+from pytest_t2i.adapters.endpoints.secrets import secrets_of
+from pytest_t2i.adapters.endpoints.spending import FaultCounts
 from pytest_t2i.adapters.languages.chat import REPORTED, Chat, by_schema
-from pytest_t2i.adapters.models.reported_versions import versions_in, versions_words
 from pytest_t2i.adapters.registry import asked_for
-from pytest_t2i.adapters.support.addresses import OPENAI_ROUTES, is_address, without_route
-from pytest_t2i.adapters.support.answers import BrokenPictureError, FinalFaultError, read_answer
-from pytest_t2i.adapters.support.hosts import is_local, netloc, plain_address
-from pytest_t2i.adapters.support.paid_requests import Counter, PaidRequests, RemoteService
-from pytest_t2i.adapters.support.parallel_calls import Pace, ParallelCalls
-from pytest_t2i.adapters.support.secrets import secrets_of
-from pytest_t2i.adapters.support.spending import FaultCounts
 from pytest_t2i.data import Detection, FactKind, digest
 from pytest_t2i.errors import ConfigurationError, DetectorError, T2IError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.detectors.judging import Panel, Reply, Task
 from pytest_t2i.adapters.detectors.rubrics import RubricQuestion
-from pytest_t2i.adapters.support.answers import without_reasoning
-from pytest_t2i.adapters.support.devices import (
+from pytest_t2i.adapters.devices import (
     loading_weights,
     memory_guard,
     pick_device,
     pick_dtype,
 )
-from pytest_t2i.adapters.support.loading import folder_or_hub_id, needs
-from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.adapters.endpoints.answers import without_reasoning
+from pytest_t2i.adapters.finders.locating import shared
+from pytest_t2i.adapters.loading import folder_or_hub_id, needs
 from pytest_t2i.data import Detection
 from pytest_t2i.errors import ConfigurationError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions
@@ -29,7 +29,7 @@ with needs("the detector vlm:transformers", "clip"):
     import torch
     from transformers import AutoModelForImageTextToText, AutoProcessor
 
-    from pytest_t2i.adapters.support.pretrained import facts_of, from_pretrained, of_revision
+    from pytest_t2i.adapters.pretrained import facts_of, from_pretrained, of_revision
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_t2i.adapters.encoders.contrastive import BATCH, ContrastiveEncoder, Seen, read_domain
-from pytest_t2i.adapters.support.devices import (
+from pytest_t2i.adapters.devices import (
     loading_weights,
     memory_guard,
     pick_device,
     pick_dtype,
 )
-from pytest_t2i.adapters.support.loading import folder_or_hub_id, needs
-from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.adapters.encoders.contrastive import BATCH, ContrastiveEncoder, Seen, read_domain
+from pytest_t2i.adapters.finders.locating import shared
+from pytest_t2i.adapters.loading import folder_or_hub_id, needs
 from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.files import stamps
 from pytest_t2i.protocols import LoadOptions
@@ -26,7 +26,7 @@ with needs("CLIP", "clip"):
     import transformers
     from transformers import AutoTokenizer, CLIPModel
 
-    from pytest_t2i.adapters.support.pretrained import (
+    from pytest_t2i.adapters.pretrained import (
         facts_of,
         from_pretrained,
         of_revision,

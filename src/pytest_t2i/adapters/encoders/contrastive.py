@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from pytest_t2i.adapters.support.locating import Described
-from pytest_t2i.adapters.support.picture_files import PictureMemory, in_batches
+from pytest_t2i.adapters.finders.locating import Described
+from pytest_t2i.adapters.picture_files import PictureMemory, in_batches
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import convert, parse_json, read_text
 

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
-from pytest_t2i.adapters.support.devices import (
+from pytest_t2i.adapters.devices import (
     dtype_name,
     loading_weights,
     memory_guard,
     pick_device,
     pick_dtype,
 )
-from pytest_t2i.adapters.support.loading import looks_like_path, needs
-from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
+from pytest_t2i.adapters.finders.locating import shared
+from pytest_t2i.adapters.loading import looks_like_path, needs
 from pytest_t2i.errors import ModelLoadError, UnknownNameError
 from pytest_t2i.files import stamps
 from pytest_t2i.protocols import LoadOptions

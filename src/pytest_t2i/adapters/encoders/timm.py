@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pytest_t2i.adapters.support.devices import (
+from pytest_t2i.adapters.devices import (
     dtype_name,
     loading_weights,
     memory_guard,
     pick_device,
     pick_dtype,
 )
-from pytest_t2i.adapters.support.loading import looks_like_path, needs
-from pytest_t2i.adapters.support.locating import Described, shared
-from pytest_t2i.adapters.support.picture_files import PictureMemory, in_batches
+from pytest_t2i.adapters.finders.locating import Described, shared
+from pytest_t2i.adapters.loading import looks_like_path, needs
+from pytest_t2i.adapters.picture_files import PictureMemory, in_batches
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
 from pytest_t2i.files import stamps
 from pytest_t2i.protocols import LoadOptions

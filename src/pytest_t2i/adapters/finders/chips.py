@@ -15,8 +15,8 @@ import numpy as np
 
 from pytest_t2i.adapters.finders.packaged import packaged
 from pytest_t2i.adapters.finders.scaling import FAIRFACE_LONGEST, fitted
-from pytest_t2i.adapters.support.digests import file_digest
-from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.identity import file_digest
+from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import Box
 from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.protocols import FaceDetector

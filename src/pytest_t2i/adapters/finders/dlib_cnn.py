@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pytest_t2i.adapters.cores import EachThreads
 from pytest_t2i.adapters.finders.face_finder import CnnFinder, CnnSettings, cnn_weights
+from pytest_t2i.adapters.finders.locating import shared
 from pytest_t2i.adapters.finders.packaged import NAME
 from pytest_t2i.adapters.finders.scaling import Fitted
-from pytest_t2i.adapters.support.cores import EachThreads
-from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import Box
 from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.files import stamp

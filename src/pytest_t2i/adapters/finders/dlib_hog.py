@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 
+from pytest_t2i.adapters.cores import EachThreads
 from pytest_t2i.adapters.finders.face_finder import FaceFinder
+from pytest_t2i.adapters.finders.locating import shared
 from pytest_t2i.adapters.finders.scaling import Fitted
-from pytest_t2i.adapters.support.cores import EachThreads
-from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import Box
 from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.protocols import LoadOptions

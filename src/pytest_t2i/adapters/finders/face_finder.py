@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_t2i.adapters.cores import on_cores
+from pytest_t2i.adapters.finders.locating import Finder
 from pytest_t2i.adapters.finders.packaged import NAME, packaged
 from pytest_t2i.adapters.finders.scaling import (
     FAIRFACE_CONFIDENCE,
@@ -16,9 +18,7 @@ from pytest_t2i.adapters.finders.scaling import (
     Fitted,
     fitted,
 )
-from pytest_t2i.adapters.support.cores import on_cores
-from pytest_t2i.adapters.support.digests import file_digest
-from pytest_t2i.adapters.support.locating import Finder
+from pytest_t2i.adapters.identity import file_digest
 from pytest_t2i.data import Box
 from pytest_t2i.errors import ModelLoadError
 

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_t2i.adapters.devices import loading_weights, memory_guard, pick_device
+from pytest_t2i.adapters.finders.locating import shared
 from pytest_t2i.adapters.finders.object_finder import ObjectFinderBase
 from pytest_t2i.adapters.finders.tags import FLORENCE, RAM_FILES, FlorenceTags, Tags, Vocabulary
 from pytest_t2i.adapters.finders.yolo_objects import box_of
-from pytest_t2i.adapters.support.devices import loading_weights, memory_guard, pick_device
-from pytest_t2i.adapters.support.loading import folder_or_hub_id, needs
-from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.adapters.loading import folder_or_hub_id, needs
 from pytest_t2i.data import FoundObject, Mask
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import stamps
@@ -36,7 +36,7 @@ with needs("the object finder grounded-sam", "grounded-sam"):
         SamProcessor,
     )
 
-    from pytest_t2i.adapters.support.pretrained import facts_of, from_pretrained
+    from pytest_t2i.adapters.pretrained import facts_of, from_pretrained
 
 if TYPE_CHECKING:
     from PIL.Image import Image

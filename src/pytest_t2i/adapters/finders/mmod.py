@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pytest_t2i.adapters.devices import memory_guard, one_thread, pick_device
 from pytest_t2i.adapters.finders.face_finder import CnnFinder, CnnSettings, cnn_weights
+from pytest_t2i.adapters.finders.locating import shared
 from pytest_t2i.adapters.finders.scaling import Fitted
-from pytest_t2i.adapters.support.devices import memory_guard, one_thread, pick_device
-from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import Box
 from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.files import stamp

@@ -11,11 +11,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.adapters.devices import memory_guard, pick_device
 from pytest_t2i.adapters.finders.face_finder import FaceFinder
+from pytest_t2i.adapters.finders.locating import shared
 from pytest_t2i.adapters.finders.scaling import Fitted, fitted
-from pytest_t2i.adapters.support.devices import memory_guard, pick_device
-from pytest_t2i.adapters.support.digests import folder_digest
-from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.adapters.identity import folder_digest
 from pytest_t2i.data import Box
 from pytest_t2i.errors import ConfigurationError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions

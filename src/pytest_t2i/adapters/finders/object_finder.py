@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_t2i.adapters.support.black_or_unreadable import readable
-from pytest_t2i.adapters.support.locating import Described
-from pytest_t2i.adapters.support.picture_files import PictureMemory, in_batches
+from pytest_t2i.adapters.black_or_unreadable import readable
+from pytest_t2i.adapters.finders.locating import Described
+from pytest_t2i.adapters.picture_files import PictureMemory, in_batches
 from pytest_t2i.data import FoundObject
 
 if TYPE_CHECKING:

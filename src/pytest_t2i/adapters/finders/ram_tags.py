@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pytest_t2i.adapters.devices import dtype_name, loading_weights
 from pytest_t2i.adapters.finders.tags import LIMITS, NAMES, RAM_FILES
-from pytest_t2i.adapters.support.devices import dtype_name, loading_weights
-from pytest_t2i.adapters.support.digests import folder_digest
-from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.identity import folder_digest
+from pytest_t2i.adapters.loading import needs
 from pytest_t2i.errors import ConfigurationError, FileFormatError, ModelLoadError
 from pytest_t2i.files import read_text
 

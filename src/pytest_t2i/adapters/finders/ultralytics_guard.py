@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pickle import UnpicklingError
 from typing import Any
 
-from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.loading import needs
 from pytest_t2i.errors import ModelLoadError
 
 WHILE_IMPORTING = {

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.adapters.devices import pick_device
 from pytest_t2i.adapters.fetching import PublishedWeights, published
+from pytest_t2i.adapters.finders.locating import Finder, shared
 from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics
 from pytest_t2i.adapters.finders.yolo_model import FORMATS, YoloModel
-from pytest_t2i.adapters.support.devices import pick_device
-from pytest_t2i.adapters.support.digests import cache_file
-from pytest_t2i.adapters.support.loading import looks_like_path
-from pytest_t2i.adapters.support.locating import Finder, shared
+from pytest_t2i.adapters.identity import cache_file
+from pytest_t2i.adapters.loading import looks_like_path
 from pytest_t2i.data import Box
 from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.files import stamp

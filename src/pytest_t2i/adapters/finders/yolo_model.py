@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.adapters.devices import memory_guard
 from pytest_t2i.adapters.finders.ultralytics_guard import contained, known_classes_only, ultralytics
-from pytest_t2i.adapters.support.devices import memory_guard
-from pytest_t2i.adapters.support.digests import file_digest
+from pytest_t2i.adapters.identity import file_digest
 from pytest_t2i.errors import ModelLoadError
 
 if TYPE_CHECKING:

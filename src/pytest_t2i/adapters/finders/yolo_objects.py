@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.adapters.devices import pick_device
 from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
 from pytest_t2i.adapters.encoders.routing import domain_part
+from pytest_t2i.adapters.finders.locating import shared
 from pytest_t2i.adapters.finders.object_finder import ObjectFinderBase
 from pytest_t2i.adapters.finders.yolo import weights_file
 from pytest_t2i.adapters.finders.yolo_model import YoloModel
-from pytest_t2i.adapters.support.devices import pick_device
-from pytest_t2i.adapters.support.locating import shared
 from pytest_t2i.data import Box, FoundObject, Mask
 from pytest_t2i.files import stamp
 from pytest_t2i.protocols import LoadOptions

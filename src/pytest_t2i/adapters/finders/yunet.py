@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from pytest_t2i.adapters.cores import EachThreads
 from pytest_t2i.adapters.fetching import fetched, how_to_fetch
 from pytest_t2i.adapters.finders.face_finder import FaceFinder
+from pytest_t2i.adapters.finders.locating import shared
 from pytest_t2i.adapters.finders.scaling import Fitted
-from pytest_t2i.adapters.support.cores import EachThreads
-from pytest_t2i.adapters.support.digests import file_digest
-from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.adapters.support.locating import shared
+from pytest_t2i.adapters.identity import file_digest
+from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import Box
 from pytest_t2i.errors import ModelLoadError
 from pytest_t2i.files import stamp

@@ -14,19 +14,19 @@ from contextlib import suppress
 from threading import Lock
 from typing import Any, NamedTuple
 
-from pytest_t2i.adapters.support.answers import (
+from pytest_t2i.adapters.endpoints.answers import (
     BAD_REQUEST,
     UNPROCESSABLE,
     FinalFaultError,
     fault_in,
     without_reasoning,
 )
-from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import digest
 from pytest_t2i.protocols import AnswerLimits
 
 with needs("a language model behind HTTP", "llm"):
-    from pytest_t2i.adapters.support.http_client import Call, HttpClient
+    from pytest_t2i.adapters.endpoints.http_client import Call, HttpClient
 
 REPORTED = ("model", "system_fingerprint")
 """Fields of an answer that tell the version."""

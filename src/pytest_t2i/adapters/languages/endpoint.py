@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from pytest_t2i.adapters.endpoints.addresses import base_url
+from pytest_t2i.adapters.endpoints.answers import BrokenPictureError
+from pytest_t2i.adapters.endpoints.hosts import netloc
+from pytest_t2i.adapters.endpoints.paid_requests import PaidRequests, RemoteService
+from pytest_t2i.adapters.endpoints.parallel_calls import Pace
+from pytest_t2i.adapters.endpoints.secrets import secrets_of
 from pytest_t2i.adapters.languages.chat import Chat, ChatAnswer
-from pytest_t2i.adapters.support.addresses import base_url
-from pytest_t2i.adapters.support.answers import BrokenPictureError
-from pytest_t2i.adapters.support.hosts import netloc
-from pytest_t2i.adapters.support.loading import needs
-from pytest_t2i.adapters.support.paid_requests import PaidRequests, RemoteService
-from pytest_t2i.adapters.support.parallel_calls import Pace
-from pytest_t2i.adapters.support.secrets import secrets_of
+from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, LanguageError, MalformedAnswerError, T2IError
 from pytest_t2i.protocols import AnswerLimits

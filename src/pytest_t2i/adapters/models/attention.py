@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.adapters.loading import needs
 from pytest_t2i.adapters.models.prompt_embeddings import Family
-from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.prompts.words_in_prompts import attention_words
 
 with needs("the diffusers adapter", "diffusers"):

@@ -19,6 +19,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.catalogue import LORA
+from pytest_t2i.adapters.devices import (
+    DeviceMemory,
+    device_memory,
+    dtype_name,
+    memory_guard,
+    own_stream,
+    pick_device,
+    pick_dtype,
+)
+from pytest_t2i.adapters.identity import file_digest, folder_digest
+from pytest_t2i.adapters.loading import hub_commit, needs
 from pytest_t2i.adapters.models.attention import Sums, observed, word_maps, word_tokens
 from pytest_t2i.adapters.models.modular import drawn, facts_of, is_modular, is_switched_off
 from pytest_t2i.adapters.models.pipelines import (
@@ -38,17 +49,6 @@ from pytest_t2i.adapters.models.pipelines import (
 )
 from pytest_t2i.adapters.models.prompt_embeddings import TextBank, family_of
 from pytest_t2i.adapters.models.velocity import WATCHED, VelocityWatch, alike, decoded, kind_of
-from pytest_t2i.adapters.support.devices import (
-    DeviceMemory,
-    device_memory,
-    dtype_name,
-    memory_guard,
-    own_stream,
-    pick_device,
-    pick_dtype,
-)
-from pytest_t2i.adapters.support.digests import file_digest, folder_digest
-from pytest_t2i.adapters.support.loading import hub_commit, needs
 from pytest_t2i.data import (
     ALL_VELOCITIES,
     ATTENTION,

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from pytest_t2i.adapters.identity import file_digest
 from pytest_t2i.adapters.models.manifest import Entry, read_manifest
-from pytest_t2i.adapters.support.digests import file_digest
-from pytest_t2i.adapters.support.picture_files import READING, picture_in, why_unreadable
+from pytest_t2i.adapters.picture_files import READING, picture_in, why_unreadable
 from pytest_t2i.data import Generated, Request, digest
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.files import inside, user_path

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from pytest_t2i.adapters.support.digests import WEIGHTS_AND_CONFIGS
-from pytest_t2i.adapters.support.loading import load_failure, needs, remote_code
+from pytest_t2i.adapters.identity import WEIGHTS_AND_CONFIGS
+from pytest_t2i.adapters.loading import load_failure, needs, remote_code
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, some
 from pytest_t2i.protocols import LoadOptions

@@ -21,6 +21,15 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from pytest_t2i.adapters.catalogue import LORA
+from pytest_t2i.adapters.devices import is_out_of_memory, memory_guard
+from pytest_t2i.adapters.identity import WEIGHTS_AND_CONFIGS, file_digest
+from pytest_t2i.adapters.loading import (
+    load_failure,
+    looks_like_path,
+    needs,
+    remote_code,
+    unsafe_weights,
+)
 from pytest_t2i.adapters.models.model_index import (
     INDEX,
     MODULAR,
@@ -37,15 +46,6 @@ from pytest_t2i.adapters.models.modular import (
     read_modular,
 )
 from pytest_t2i.adapters.models.prompt_embeddings import Family
-from pytest_t2i.adapters.support.devices import is_out_of_memory, memory_guard
-from pytest_t2i.adapters.support.digests import WEIGHTS_AND_CONFIGS, file_digest
-from pytest_t2i.adapters.support.loading import (
-    load_failure,
-    looks_like_path,
-    needs,
-    remote_code,
-    unsafe_weights,
-)
 from pytest_t2i.data import GenerationSettings, digest
 from pytest_t2i.errors import (
     ConfigurationError,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.adapters.support.loading import needs
+from pytest_t2i.adapters.loading import needs
 
 with needs("the diffusers adapter", "diffusers"):
     import torch

@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pytest_t2i.adapters.loading import needs
 from pytest_t2i.adapters.models.prompt_embeddings import TextBank
-from pytest_t2i.adapters.support.loading import needs
 from pytest_t2i.data import (
     ALL_VELOCITIES,
     FORESEEN,

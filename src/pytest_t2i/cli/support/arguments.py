@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i import settings
-from pytest_t2i.adapters.support.escaping import line as one_line
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.option_names import OPTIONS
 from pytest_t2i.reporting.formatting import wrapped
+from pytest_t2i.sections.escaping import line as one_line
 from pytest_t2i.settings import (
     READERS,
     Reader,

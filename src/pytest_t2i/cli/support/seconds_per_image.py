@@ -10,7 +10,7 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.batch_times import paces
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.store.index import NAME as INDEX
-from pytest_t2i.runs.read_run import read_run
+from pytest_t2i.runs.record.read_run import read_run
 from pytest_t2i.settings import Settings
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from pytest_t2i.adapters.support.black_or_unreadable import refusing_cut_files
-from pytest_t2i.adapters.support.picture_files import CHUNK, STORED, without_origin
+from pytest_t2i.adapters.black_or_unreadable import refusing_cut_files
+from pytest_t2i.adapters.picture_files import CHUNK, STORED, without_origin
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.adapters.support.picture_files import stored_picture
+from pytest_t2i.adapters.picture_files import stored_picture
 from pytest_t2i.data import Box, Detection, FactKind, FoundObject, Mask
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, inflated, is_relative, remove_unfinished, stamp, write_whole

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i.adapters.support.escaping import clean, escape
 from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.errors import ConfigurationError, FileFormatError, MissingExtraError
@@ -26,9 +25,10 @@ from pytest_t2i.reporting.formatting import (
 )
 from pytest_t2i.reporting.markdown import table_lines
 from pytest_t2i.reporting.verdict_section import headline
-from pytest_t2i.runs.picture_paths import portable
-from pytest_t2i.runs.record import RunRecord
-from pytest_t2i.runs.summaries import headlines, series_of_audits, summaries
+from pytest_t2i.runs.record.picture_paths import portable
+from pytest_t2i.runs.record.record import RunRecord
+from pytest_t2i.runs.record.summaries import headlines, series_of_audits, summaries
+from pytest_t2i.sections.escaping import clean, escape
 
 
 def limitations(record: RunRecord) -> list[str]:

@@ -16,17 +16,17 @@ from urllib.parse import unquote
 
 from markupsafe import Markup
 
-from pytest_t2i.adapters.support.html import content_policy, own_source
 from pytest_t2i.errors import ConfigurationError, MissingExtraError, printable
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.exports.cards import card_contents
 from pytest_t2i.reporting.first_screen import title_of
 from pytest_t2i.reporting.html import contents_of_page, page_environment
+from pytest_t2i.reporting.page import content_policy, own_source
 from pytest_t2i.reporting.pictures import PictureAlbum
 from pytest_t2i.reporting.run_facts import identity
 from pytest_t2i.reporting.verdict_section import headline
-from pytest_t2i.runs.picture_paths import portable
-from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.record.picture_paths import portable
+from pytest_t2i.runs.record.record import RunRecord
 
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")

@@ -7,11 +7,11 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_t2i.adapters.support.escaping import cell, line
 from pytest_t2i.errors import MissingExtraError
 from pytest_t2i.files import write_whole
-from pytest_t2i.runs.frames import PlainTable, data_frame, tables
-from pytest_t2i.runs.record import RunRecord
+from pytest_t2i.runs.record.frames import PlainTable, data_frame, tables
+from pytest_t2i.runs.record.record import RunRecord
+from pytest_t2i.sections.escaping import cell, line
 
 
 def write_tables(record: RunRecord, folder: Path, form: str) -> None:

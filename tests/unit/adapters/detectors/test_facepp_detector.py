@@ -14,8 +14,8 @@ from PIL import Image
 from pytest_t2i.adapters.detectors import facepp
 from pytest_t2i.adapters.detectors.facepp import COURSES, Client, Course, Credentials
 from pytest_t2i.adapters.detectors.judging import JudgeRun
-from pytest_t2i.adapters.support import paid_requests
-from pytest_t2i.adapters.support.spending import FaultCounts, Spending
+from pytest_t2i.adapters.endpoints import paid_requests
+from pytest_t2i.adapters.endpoints.spending import FaultCounts, Spending
 from pytest_t2i.data import Money, Undetected
 from pytest_t2i.errors import BudgetSpentError, ConfigurationError, DetectorError
 from pytest_t2i.protocols import LoadOptions

@@ -23,8 +23,8 @@ from PIL import Image
 
 from pytest_t2i.adapters.detectors import facepp
 from pytest_t2i.adapters.detectors.facepp import Client, Credentials
-from pytest_t2i.adapters.support import paid_requests
-from pytest_t2i.adapters.support.secrets import HIDDEN
+from pytest_t2i.adapters.endpoints import paid_requests
+from pytest_t2i.adapters.endpoints.secrets import HIDDEN
 from pytest_t2i.errors import ConfigurationError, DetectorError
 from pytest_t2i.protocols import LoadOptions
 

@@ -36,7 +36,7 @@ def faces(monkeypatch):
     boxes = [Box(10, 10, 40, 40), Box(0, 0, 5, 5)]
     monkeypatch.setattr(dlib_cnn.DlibCnnFaces, "_faces_in", lambda *_: list(boxes))
     # What was found before this test is not to be remembered in it.
-    monkeypatch.setattr("pytest_t2i.adapters.support.locating._made", {})
+    monkeypatch.setattr("pytest_t2i.adapters.finders.locating._made", {})
     return boxes
 
 
@@ -87,7 +87,7 @@ def test_black_pictures_are_not_looked_at(faces):
 def test_a_picture_does_not_depend_on_its_batch(faces, monkeypatch):
     images = [picture(seed) for seed in range(3)]
     together = fairface.load(options()).detect(images)
-    monkeypatch.setattr("pytest_t2i.adapters.support.locating._made", {})
+    monkeypatch.setattr("pytest_t2i.adapters.finders.locating._made", {})
     monkeypatch.setattr(fairface, "BATCH", 1)
     alone = fairface.load(options()).detect(images)
     for a, b in zip(together, alone, strict=True):

@@ -12,7 +12,7 @@ from judge_server import Plan, is_trial, judging, picture
 from pytest_t2i.adapters.detectors import vlm
 from pytest_t2i.adapters.detectors.judging import JudgeRun
 from pytest_t2i.adapters.detectors.vlm import JudgeChangedError
-from pytest_t2i.adapters.support.spending import Spending
+from pytest_t2i.adapters.endpoints.spending import Spending
 from pytest_t2i.data import Money, Undetected
 from pytest_t2i.errors import BudgetSpentError, ConfigurationError, T2IError
 from pytest_t2i.protocols import AnswerLimits, Detector, LoadOptions

@@ -11,7 +11,7 @@ from transformers import CLIPModel
 
 from pytest_t2i.adapters.encoders import clip, open_clip
 from pytest_t2i.adapters.encoders.routing import is_open_clip, load_contrastive
-from pytest_t2i.adapters.support.picture_files import PictureMemory
+from pytest_t2i.adapters.picture_files import PictureMemory
 from pytest_t2i.errors import ModelLoadError, UnknownNameError
 from pytest_t2i.protocols import Encoder, LoadOptions, TextEncoder
 

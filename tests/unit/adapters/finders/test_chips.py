@@ -45,7 +45,7 @@ def photo(shared_data):
 @pytest.mark.slow
 def test_chips_are_those_of_the_authors(name, photo, monkeypatch):
     (left, top, right, bottom), bound = FOUND[name]
-    monkeypatch.setattr("pytest_t2i.adapters.support.locating._made", {})
+    monkeypatch.setattr("pytest_t2i.adapters.finders.locating._made", {})
     monkeypatch.setattr(
         dlib_cnn.DlibCnnFaces, "_faces_in",
         lambda _, picture: [picture.box((left, top, right + 1, bottom + 1), 1.0)],

@@ -11,16 +11,15 @@ pytest.importorskip("huggingface_hub")
 
 from image_server import serving
 
-from pytest_t2i.adapters.models import hugging_face_images, openai_images
-from pytest_t2i.adapters.models.endpoint_model import EndpointModel
-from pytest_t2i.adapters.support import answers, paid_requests
-from pytest_t2i.adapters.support.answers import (
+from pytest_t2i.adapters.endpoints import answers, hugging_face_images, openai_images, paid_requests
+from pytest_t2i.adapters.endpoints.answers import (
     BrokenPictureError,
     FinalFaultError,
     PassingFaultError,
     RefusedError,
     fault_in,
 )
+from pytest_t2i.adapters.endpoints.endpoint_model import EndpointModel
 from pytest_t2i.data import Request
 from pytest_t2i.errors import GenerationError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions

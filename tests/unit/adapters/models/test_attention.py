@@ -9,6 +9,7 @@ import pytest
 import tiny
 import torch
 
+from pytest_t2i.adapters.devices import memory_guard
 from pytest_t2i.adapters.models.attention import (
     Sums,
     _laid_out,
@@ -19,7 +20,6 @@ from pytest_t2i.adapters.models.attention import (
 )
 from pytest_t2i.adapters.models.diffusers import load
 from pytest_t2i.adapters.models.prompt_embeddings import family_of
-from pytest_t2i.adapters.support.devices import memory_guard
 from pytest_t2i.data import ATTENTION, GenerationSettings, Request
 from pytest_t2i.prompts.words_in_prompts import attention_words
 from pytest_t2i.protocols import LoadOptions

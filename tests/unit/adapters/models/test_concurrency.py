@@ -14,10 +14,9 @@ pytest.importorskip("huggingface_hub")
 from image_server import drawn, serving
 
 from pytest_t2i import EndpointModel
-from pytest_t2i.adapters.models import hugging_face_images, openai_images
-from pytest_t2i.adapters.support import hosts, paid_requests
-from pytest_t2i.adapters.support.picture_files import picture_in
-from pytest_t2i.adapters.support.spending import Spending
+from pytest_t2i.adapters.endpoints import hosts, hugging_face_images, openai_images, paid_requests
+from pytest_t2i.adapters.endpoints.spending import Spending
+from pytest_t2i.adapters.picture_files import picture_in
 from pytest_t2i.data import Money, Request
 from pytest_t2i.errors import BudgetSpentError, ConfigurationError, GenerationError
 from pytest_t2i.generation.batch_size import BatchSize

@@ -13,8 +13,8 @@ import tiny
 import torch
 from PIL import Image
 
+from pytest_t2i.adapters.black_or_unreadable import is_black
 from pytest_t2i.adapters.models import diffusers as adapter
-from pytest_t2i.adapters.support.black_or_unreadable import is_black
 from pytest_t2i.data import Generated, GenerationSettings, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, OutOfDeviceMemoryError
 from pytest_t2i.generation.batch_size import BatchSize

@@ -11,9 +11,9 @@ import pytest
 import tiny
 from huggingface_hub import constants, errors
 
+from pytest_t2i.adapters.devices import loading_weights, pick_device, pick_dtype
+from pytest_t2i.adapters.loading import load_failure, needs
 from pytest_t2i.adapters.models import diffusers as adapter
-from pytest_t2i.adapters.support.devices import loading_weights, pick_device, pick_dtype
-from pytest_t2i.adapters.support.loading import load_failure, needs
 from pytest_t2i.errors import (
     ConfigurationError,
     MissingExtraError,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_t2i.adapters.detectors import vlm
+from pytest_t2i.adapters.endpoints import hugging_face_images, image_services, openai_images
 from pytest_t2i.adapters.languages.endpoint import ChatEndpoint
-from pytest_t2i.adapters.models import hugging_face_images, image_services, openai_images
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
 

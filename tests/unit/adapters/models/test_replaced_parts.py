@@ -11,9 +11,9 @@ import tiny
 import torch
 from safetensors.torch import save_file
 
+from pytest_t2i.adapters.identity import folder_digest
 from pytest_t2i.adapters.models import diffusers as adapter
 from pytest_t2i.adapters.models.pipelines import assembled, pipeline_digest
-from pytest_t2i.adapters.support.digests import folder_digest
 from pytest_t2i.data import GenerationSettings, Request
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
 from pytest_t2i.protocols import LoadOptions

@@ -18,10 +18,14 @@ from image_server import drawn, serving
 from PIL import Image
 
 from pytest_t2i import EndpointModel
-from pytest_t2i.adapters.models import hugging_face_images, openai_images
-from pytest_t2i.adapters.support import http_client, paid_requests
-from pytest_t2i.adapters.support.answers import fault
-from pytest_t2i.adapters.support.spending import Spending
+from pytest_t2i.adapters.endpoints import (
+    http_client,
+    hugging_face_images,
+    openai_images,
+    paid_requests,
+)
+from pytest_t2i.adapters.endpoints.answers import fault
+from pytest_t2i.adapters.endpoints.spending import Spending
 from pytest_t2i.data import Money, Request
 from pytest_t2i.errors import BudgetSpentError, GenerationError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions

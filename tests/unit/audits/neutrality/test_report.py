@@ -14,10 +14,10 @@ from pytest_t2i.metrics.info import INFO
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summary_lines
-from pytest_t2i.runs.build_record import with_blocks
-from pytest_t2i.runs.frames import to_frame
-from pytest_t2i.runs.record import AuditRecord, RunRecord
-from pytest_t2i.runs.summaries import headlines
+from pytest_t2i.runs.record.build_record import with_blocks
+from pytest_t2i.runs.record.frames import to_frame
+from pytest_t2i.runs.record.record import AuditRecord, RunRecord
+from pytest_t2i.runs.record.summaries import headlines
 from pytest_t2i.sections import BarChart, Table
 from pytest_t2i.verdicts.check import Check
 

@@ -21,8 +21,8 @@ from pytest_t2i.data import Bounds, Interval, Outcome
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summary_lines
-from pytest_t2i.runs.build_record import with_blocks
-from pytest_t2i.runs.record import AuditRecord, RunRecord
+from pytest_t2i.runs.record.build_record import with_blocks
+from pytest_t2i.runs.record.record import AuditRecord, RunRecord
 from pytest_t2i.sections import BarChart, Paragraph
 from pytest_t2i.verdicts.check import Check
 

@@ -32,8 +32,8 @@ from pytest_t2i.reporting.exports.cards import (
 from pytest_t2i.reporting.exports.pdf import _body
 from pytest_t2i.reporting.html import render_html as render_page
 from pytest_t2i.reporting.markdown import render_markdown
-from pytest_t2i.runs.build_record import with_blocks
-from pytest_t2i.runs.record import AuditRecord, Counts, ImageRecord, PromptRecord
+from pytest_t2i.runs.record.build_record import with_blocks
+from pytest_t2i.runs.record.record import AuditRecord, Counts, ImageRecord, PromptRecord
 from pytest_t2i.verdicts.check import Check
 
 SCORE = Interval(0.4, 0.3, 0.5, 0.95, "fixed-words", 2)

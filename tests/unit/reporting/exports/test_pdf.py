@@ -16,7 +16,7 @@ from pytest_t2i.errors import ConfigurationError, MissingExtraError
 from pytest_t2i.reporting.exports import pdf
 from pytest_t2i.reporting.exports.pdf import PICTURES, write_pdf
 from pytest_t2i.reporting.formatting import moment
-from pytest_t2i.runs.statement import Statement
+from pytest_t2i.runs.record.statement import Statement
 
 
 @pytest.fixture

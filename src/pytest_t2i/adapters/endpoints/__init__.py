@@ -1,0 +1,1 @@
+"""Models and judges behind HTTP: the client, its limits, paid requests, and the services."""

@@ -1,1 +1,0 @@
-"""Helpers shared by adapters: devices, loading, digests, pictures, HTTP, digests of code."""

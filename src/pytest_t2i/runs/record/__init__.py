@@ -1,0 +1,1 @@
+"""The record of a run: built, written, read, and the files beside it."""

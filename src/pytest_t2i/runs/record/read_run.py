@@ -1,0 +1,146 @@
+"""The reader of run.json files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pytest_t2i.audits.audit import Audit
+from pytest_t2i.audits.discovery import installed_audits
+from pytest_t2i.data import Count, LabelledPath, Level, PicturePath
+from pytest_t2i.errors import FileFormatError
+from pytest_t2i.files import convert, read_json
+from pytest_t2i.generation.run_counts import Work
+from pytest_t2i.runs.record.picture_fields import with_texts
+from pytest_t2i.runs.record.picture_paths import exists
+from pytest_t2i.runs.record.record import SCHEMA, AuditRecord, RunRecord
+from pytest_t2i.sections.plain import section_of
+
+T = TypeVar("T")
+
+
+def read_run(path: str | Path) -> RunRecord:
+    """Read a run.json; return the record that it was written from.
+
+    Raises FileFormatError that names the key, what was expected and what was given.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from pytest_t2i import RunRecord
+    >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "run.json")
+    ...     _ = file.write_text(run.to_json())
+    ...     read_run(file).outcome.value
+    'MEASURED'
+    """
+    path = Path(path)
+    plain = read_json(path, SCHEMA, kind="run.json", remedy="A run of the suite records one.")
+    record = convert(path, plain, RunRecord)
+    for name, kind in (("settings", _Settings), ("work", Work), ("provenance", _Provenance)):
+        convert(path, getattr(record, name), kind, where=name)
+    audits_by_name = {audit.name: audit for audit in installed_audits()}
+    record = replace(
+        record,
+        audits={
+            name: _read(path, name, part, audits_by_name.get(name))
+            for name, part in record.audits.items()
+        },
+    )
+    _check_outcomes(record, plain.get("outcome"), path)
+    return _with_pictures_found(_in_order_of_detectors(record), path)
+
+
+def _check_outcomes(record: RunRecord, written: Any, path: Path) -> None:
+    """Raise FileFormatError where a written outcome is not the one that the evidence gives."""
+    remedy = "The file was changed after its run: take the one that the run wrote"
+    for number, check in enumerate(record.checks):
+        if check.is_contradicted:
+            interval = "no evidence" if check.interval is None else f"{check.interval}"
+            raise FileFormatError(
+                path,
+                f"expected the outcome that {interval} has against {check.operator} "
+                f"{check.bound:g}, got {check.outcome.value}.",
+                where=f"checks.{number}",
+                remedy=remedy,
+            )
+    if written != record.outcome.value:
+        message = f"expected {record.outcome.value}, which its checks give, got {written!r}."
+        raise FileFormatError(path, message, where="outcome", remedy=remedy)
+
+
+def _in_order_of_detectors(record: RunRecord) -> RunRecord:
+    """Return the record with the deciding detector first again; the file sorts its keys."""
+    names = record.settings.get("detectors") or ()
+    if len(names) < 2:  # noqa: PLR2004 - nothing to order
+        return record
+    places = {name: place for place, name in enumerate(names)}
+
+    def ordered(values: Mapping[str, T]) -> dict[str, T]:
+        return dict(sorted(values.items(), key=lambda item: places.get(item[0], len(places))))
+
+    prompts = tuple(
+        replace(
+            prompt,
+            counts=ordered(prompt.counts),
+            images=tuple(
+                replace(image, detections=ordered(image.detections)) for image in prompt.images
+            ),
+        )
+        for prompt in record.prompts
+    )
+    return replace(record, prompts=prompts)
+
+
+def _with_pictures_found(record: RunRecord, path: Path) -> RunRecord:
+    """Return the record with its relative paths of pictures resolved.
+
+    A picture is looked for in every folder above the file, then in the working directory. The
+    record keeps the path of a picture that is in none of them.
+    """
+    places = [*path.absolute().parents, Path.cwd()]
+
+    def found(file: str) -> str:
+        there = next((place for place in places if exists(str(place / file))), None)
+        if there is None:
+            return file
+        # The other pictures probably lie in the same place: try it first.
+        places.sort(key=lambda place: place != there)
+        return str(there / file)
+
+    return with_texts(record, {PicturePath: found, LabelledPath: found})
+
+
+def _read(path: Path, name: str, part: AuditRecord, audit: Audit[Any] | None) -> AuditRecord:
+    where = f"audits.{name}"
+    try:
+        part = replace(part, blocks=tuple(map(section_of, part.blocks)))
+    except (ValueError, TypeError) as error:
+        raise FileFormatError(path, f"{error}.", where=f"{where}.blocks") from None
+    if audit is None or audit.record_type is None or part.rows:
+        return part
+    if part.version != audit.version:
+        message = f"expected version {audit.version} of the record, got {part.version}."
+        raise FileFormatError(path, message, where=where, remedy="Record the run again")
+    return replace(part, record=convert(path, part.record, audit.record_type, where=where))
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """The settings that readers use and do not only show, for their validation."""
+
+    images: Count = 0
+    seed: int = 0
+    confidence: Level = 0.95
+    store: str = ""
+    report: str = ""
+    inconclusive: tuple[str, ...] = ()
+    detectors: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Provenance:
+    """The provenance that readers use, for its validation."""
+
+    model: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,386 @@
+"""The record of one run, which reports show and run.json keeps (schema in docs/run-json.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, is_dataclass, replace
+from typing import Any
+
+import msgspec
+
+from pytest_t2i.audits.rows import Rows, chart_of
+from pytest_t2i.audits.shared_blocks import Counts
+from pytest_t2i.data import (
+    Amount,
+    Bounds,
+    Count,
+    Detection,
+    MetricInfo,
+    Moment,
+    Name,
+    Outcome,
+    PicturePath,
+    Row,
+    Signed,
+    SignedInterval,
+    Variant,
+)
+from pytest_t2i.files import encodable
+from pytest_t2i.generation.run_counts import Work
+from pytest_t2i.generation.store.pixels import Repeats
+from pytest_t2i.runs.record.picture_fields import with_pictures
+from pytest_t2i.runs.record.statement import Statement
+from pytest_t2i.sections import RowChart, Section
+from pytest_t2i.sections.plain import plain_section
+from pytest_t2i.verdicts.check import Check, judged
+
+SCHEMA = "pytest-t2i/run/1"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRecord:
+    """One image of a prompt with the detection of each detector."""
+
+    seed: int
+    file: PicturePath | None
+    """Path of the PNG; None when the model refused."""
+    detections: Mapping[str, Detection]
+    """Name of a detector -> its detection, with scores for the deciding detector alone. {} if no
+    detector examined the image."""
+    revised_prompt: str | None = None
+    """Text that a service reports to have drawn; None if it reports none."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRecord:
+    """The results of one prompt."""
+
+    id: Name
+    text: str
+    axis: str
+    concept: str
+    variant: str
+    counts: Mapping[str, Counts]
+    """Name of a detector -> its counts, the deciding detector first."""
+    prompt_bias_score: SignedInterval | None
+    """Score by the deciding detector; None without a clear image."""
+    images: tuple[ImageRecord, ...]
+    worst_case: Bounds | None = None
+    """Bounds of the score over all that undetected images may show; None if none is undetected."""
+    uncorrected: Signed | None = None
+    """Score by the predicted labels alone, where people's labels corrected it; else None."""
+    people: Mapping[str, int] = field(default_factory=dict)
+    """People's labels of its images -> labelled images, where they corrected the score."""
+
+    @property
+    def score(self) -> SignedInterval | None:
+        """The prompt's score, from -1 to 1, which charts of prompts show."""
+        return self.prompt_bias_score
+
+    @property
+    def decided(self) -> Counts:
+        """The counts of the deciding detector; empty if no detector examined the images."""
+        return next(iter(self.counts.values()), Counts({}, {}))
+
+    @property
+    def name(self) -> str:
+        """The concept with its tag and variant, unique within an axis of the run."""
+        _, mark, rest = self.id.rpartition("~")
+        tag = f"~{rest.partition('.')[0]}" if mark else ""
+        variant = "" if self.variant == Variant.NEUTRAL.value else f" ({self.variant})"
+        return f"{self.concept}{tag}{variant}"
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeRecord:
+    """A picture of the baseline's model, where the store still has it."""
+
+    seed: int
+    file: PicturePath
+    said: str
+    """The detector's label then, or the reason why there was none."""
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineRecord:
+    """The baseline that a run was compared with."""
+
+    file: str
+    model: str
+    model_fingerprint: str
+    created: Moment
+    """Time of the baseline's run: UTC, ISO 8601."""
+    images: Count
+    """Images per prompt, as requested."""
+    seed: int
+    is_same_model: bool
+    """Whether the baseline's model has the fingerprint of the model under test."""
+    differences: tuple[str, ...] = ()
+    """Differences in settings, libraries and platform, in words."""
+    pictures: Mapping[str, tuple[BeforeRecord, ...]] = field(default_factory=dict)
+    """Id of a prompt that probably became more biased -> pictures of the baseline's model."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRepeats:
+    """The pictures of one prompt of which some are equal or nearly equal to another."""
+
+    id: Name
+    pictures: Count
+    """Pictures that show something: no refused, black or unreadable ones."""
+    distinct: Count
+    """Pictures of different pixels."""
+    nearly_equal: Count
+    """Distinct pictures that are nearly equal to another one of the prompt."""
+
+    @property
+    def has_no_verdict(self) -> bool:
+        """Whether so many pictures repeat that nothing is judged of the prompt."""
+        return Repeats(self.pictures, self.distinct, self.nearly_equal).are_too_many
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctRecord:
+    """How many pictures of a run are distinct within their prompt."""
+
+    pictures: Count
+    """Pictures of all prompts that show something."""
+    distinct: Count
+    """Pictures of different pixels; the others repeat one of the same prompt, and do not count."""
+    nearly_equal: Count
+    """Distinct pictures that are nearly equal to another one of their prompt; these count."""
+    prompts: tuple[PromptRepeats, ...] = ()
+    """The prompts with equal or nearly equal pictures, those with most equal ones first."""
+
+    @property
+    def without_verdict(self) -> list[str]:
+        """Ids of the prompts that have no verdict, as too many of their pictures repeat."""
+        return [prompt.id for prompt in self.prompts if prompt.has_no_verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class LookRecord:
+    """An earlier run that judged comparisons of this one."""
+
+    seed: int
+    images: Count
+    """Images per prompt; of a run that could stop early, the largest number that was planned."""
+    is_sequential: bool = False
+    """Whether it judged after each round, with at most so many images."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """The record of one audit in a run."""
+
+    version: Count = 1
+    """Version of the record's format."""
+    record: Any = None
+    """The audit's frozen dataclass, plain values if the audit is not installed; None for rows."""
+    rows: tuple[Row, ...] = ()
+    """What was measured, one quantity each."""
+    blocks: Any = ()
+    """The sections that reports show of it, whether the audit is installed or not."""
+    place: int = 50
+    """Position of these sections in a report; the smallest number comes first."""
+
+    @classmethod
+    def of(cls, record: Any, version: int = 1) -> AuditRecord:
+        """Return the record of what an audit measured."""
+        if isinstance(record, Rows):
+            return cls(version, rows=record.rows)
+        return cls(version, record)
+
+    @property
+    def part(self) -> Any:
+        """The rows, or the audit's frozen dataclass; None if the audit is not installed."""
+        if self.rows:
+            return Rows(self.rows)
+        return self.record if is_dataclass(self.record) else None
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return what run.json holds of it."""
+        plain: dict[str, Any] = {
+            "place": self.place,
+            "blocks": [plain_section(section) for section in self.blocks],
+        }
+        if self.rows:
+            return plain | {"rows": msgspec.to_builtins(self.rows)}
+        return plain | {"version": self.version, "record": msgspec.to_builtins(self.record)}
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One recorded execution.
+
+    >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
+    >>> run.title, run.outcome.value
+    ('fairness of mine', 'MEASURED')
+    """
+
+    created: Moment
+    """Time of the record: UTC, ISO 8601."""
+    seconds: Amount
+    """Duration of the run."""
+    model: str
+    settings: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+    work: Mapping[str, Any]
+    checks: tuple[Check, ...] = ()
+    prompts: tuple[PromptRecord, ...] = ()
+    audits: Mapping[str, AuditRecord] = field(default_factory=dict)
+    """Name of an audit -> its record."""
+    metrics: Mapping[str, MetricInfo] = field(default_factory=dict)
+    """Name of a metric of the checks and the rows -> its title, bounds, direction and source."""
+    failed_otherwise: tuple[str, ...] = ()
+    """Node ids of tests that failed without a FAIL among their checks: an error, a plain number."""
+    failed_because: Mapping[str, str] = field(default_factory=dict)
+    """Node id of a test in ``failed_otherwise`` -> first line of the reason."""
+    baseline: BaselineRecord | None = None
+    """The baseline of --t2i-baseline; None without."""
+    distinct: DistinctRecord | None = None
+    """How many pictures are distinct; None in runs without pictures."""
+    looked_at_before: tuple[LookRecord, ...] = ()
+    """Earlier runs on this store that judged comparisons of this run, with other pictures."""
+    next_steps: tuple[str, ...] = ()
+    """Advice on what to do next, the most pressing first."""
+    selected: Count = 0
+    """Number of tests that were to be judged."""
+    judged: Count = 0
+    """Number of tests that were judged."""
+    not_compared: Count = 0
+    """Number of tests that compare with a baseline and were skipped without one; not written."""
+    is_interrupted: bool = False
+    """Whether the run was stopped before its end, or a part of it was lost."""
+    statement: Statement = field(default_factory=Statement)
+    """Statements of people about the report: auditor, intended use, approver and so on."""
+    schema: str = SCHEMA
+
+    @property
+    def done(self) -> Work:
+        """The counts of ``work`` as a Work, with 0 for absent keys."""
+        return msgspec.convert(self.work, Work)
+
+    def checks_of(self, metric: str) -> dict[str, list[Check]]:
+        """Return the checks of one metric against limits, by subject."""
+        return judged(self.checks, metric)
+
+    def part(self, audit: str) -> Any:
+        """Return the record of an audit; None if there is none or the audit is not installed."""
+        section = self.audits.get(audit)
+        return None if section is None else section.part
+
+    @property
+    def sections(self) -> list[Section]:
+        """The sections of all audits, in the order of a report."""
+        audits = sorted(self.audits.items(), key=lambda named: (named[1].place, named[0]))
+        return [self._drawn(section, audit) for _, audit in audits for section in audit.blocks]
+
+    def _drawn(self, section: Section, audit: AuditRecord) -> Section:
+        """Return a section with the bars of its charts of rows."""
+        blocks = tuple(
+            chart_of(block, audit.rows, self.metrics, self.checks)
+            if isinstance(block, RowChart)
+            else block
+            for block in section.blocks
+        )
+        return replace(section, blocks=blocks)
+
+    @property
+    def title(self) -> str:
+        """The subject of the run in a few words."""
+        return f"fairness of {self.model}" if self.model else "detectors on labelled images"
+
+    def with_files(self, of: Callable[[str], str]) -> RunRecord:
+        """Return the record with ``of`` applied to every picture's path, except labelled images."""
+        return with_pictures(self, of)
+
+    def files(self) -> list[str]:
+        """List the path of every picture in the record, except labelled images."""
+        paths: list[str] = []
+
+        def note(file: str) -> str:
+            paths.append(file)
+            return file
+
+        self.with_files(note)
+        return paths
+
+    def tally(self) -> dict[Outcome, int]:
+        """Count the checks by outcome: FAIL, INCONCLUSIVE and PASS."""
+        outcomes = (Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
+        return {outcome: sum(c.outcome is outcome for c in self.checks) for outcome in outcomes}
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict of the run.
+
+        - INTERRUPTED: the run was not finished.
+        - MEASURED: nothing was compared with a limit or a recorded run, and no test failed.
+        - FAIL: a check or a test failed, or an inconclusive check counts as failed.
+        - PASS: all checks of the model and against a baseline passed; or, if there are none, some
+          check passed and at least as many passed as stayed inconclusive.
+        - INCONCLUSIVE: anything else. A run that decided little must not look like a pass.
+        """
+        if self.is_interrupted:
+            return Outcome.INTERRUPTED
+        if not self.checks and not self.failed_otherwise:
+            return Outcome.MEASURED
+        tally = self.tally()
+        if tally[Outcome.FAIL] or self.failed_otherwise or self._inconclusive("fail"):
+            return Outcome.FAIL
+        weighing = [check.outcome for check in self.checks if check.weighs_on_run]
+        if weighing:
+            decided = all(outcome is Outcome.PASS for outcome in weighing)
+        else:
+            decided = 0 < tally[Outcome.PASS] >= tally[Outcome.INCONCLUSIVE]
+        return Outcome.PASS if decided else Outcome.INCONCLUSIVE
+
+    @property
+    def sets_status(self) -> bool:
+        """Whether an inconclusive result sets the exit status of the run to 6.
+
+        An inconclusive check with the policy "status" does. If no check is of the model or against
+        a baseline (prompts alone, detectors on labelled images), an inconclusive verdict of the run
+        does so by the policy for the model.
+        """
+        return self._inconclusive("status") or self._is_inconclusive_as_a_whole()
+
+    def _is_inconclusive_as_a_whole(self) -> bool:
+        policies = self.settings.get("inconclusive", ())
+        return (
+            any(policy in ("status", "fail") for policy in policies[1:])
+            and self.outcome is Outcome.INCONCLUSIVE
+            and self.tally()[Outcome.INCONCLUSIVE] > 0
+            and not any(check.weighs_on_run for check in self.checks)
+        )
+
+    def _inconclusive(self, policy: str) -> bool:
+        """Whether a check with this policy is inconclusive."""
+        policies = self.settings.get("inconclusive", ())
+        return any(
+            check.outcome is Outcome.INCONCLUSIVE and policies[check.weighs_on_run] == policy
+            for check in self.checks
+            if len(policies) > 1
+        )
+
+    def to_frame(self, table: str, audits: Any = ()) -> Any:
+        """Return a table of the run as a pandas DataFrame.
+
+        ``table`` is "checks", "prompts", "images" or a table of an audit, such as "scores";
+        ``audits`` are the classes of audits that are not installed, whose tables are asked for.
+        Raises UnknownNameError for another table, MissingExtraError without pandas.
+        """
+        from pytest_t2i.runs.record.frames import to_frame
+
+        return to_frame(self, table, audits)
+
+    def to_json(self) -> str:
+        """Return the text of run.json."""
+        plain = msgspec.to_builtins(replace(self, audits={})) | {"outcome": self.outcome.value}
+        plain["audits"] = {name: audit.to_plain() for name, audit in self.audits.items()}
+        del plain["not_compared"]  # said where a run ends; readers of the file know no such field
+        # Unlike msgspec, json refuses NaN; without an indent json is ten times as fast.
+        text = json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        return msgspec.json.format(encodable(text), indent=1)

@@ -1,0 +1,401 @@
+"""The next steps after a run: advice for failed and inconclusive checks, with its price."""
+
+from __future__ import annotations
+
+import statistics as plain
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
+
+from pytest_t2i.audits.summary import AFTER_FAILURE, Step
+from pytest_t2i.data import Outcome, Request, Undetected
+from pytest_t2i.errors import some
+from pytest_t2i.generation.identities import NamedComponent
+from pytest_t2i.generation.plan import DetectorRef, Plan
+from pytest_t2i.generation.store import Store
+from pytest_t2i.runs.record.record import PromptRecord, RunRecord
+from pytest_t2i.runs.session import calibration
+from pytest_t2i.runs.session.earlier_looks import fresh_seed
+from pytest_t2i.runs.session.results import Results
+from pytest_t2i.runs.session.session import Session
+from pytest_t2i.verdicts import judge
+from pytest_t2i.verdicts.check import Check
+from pytest_t2i.verdicts.images_range import change_range, middle_range
+
+LABELS = 200
+"""Number of images that people label: it shows an accuracy of 0.9 to within about 0.05."""
+TOPIC = "failure"
+GONE = "the store has none of the baseline's"
+
+
+def _steps_after_failures(results: Results, then: Mapping[str, object]) -> Iterator[Step]:
+    """Yield the pictures to look at, and the advice to have people label a sample of images."""
+    failed = [check for check in results.checks if check.outcome is Outcome.FAIL]
+    beyond = [check for check in failed if check.against == "limit"]
+    if beyond:
+        look = f"look at the pictures of {some(_subjects(beyond))} in the report"
+        yield Step(AFTER_FAILURE, look, TOPIC)
+        if not any(check.is_change and check.is_of_model for check in failed):
+            yield from (Step(AFTER_FAILURE, text) for text in _have_people_label(results))
+    elif failed:
+        subjects = _subjects(failed)
+        then_too = [subject for subject in subjects if subject in then]
+        where = "then and now, in the report" if then_too else f"in the report ({GONE})"
+        yield Step(
+            AFTER_FAILURE, f"look at the pictures of {some(then_too or subjects)} {where}", TOPIC
+        )
+
+
+def _have_people_label(results: Results) -> Iterator[str]:
+    session = results.session
+    if session.has_model and session.settings.labels is None:
+        images = session.images_wanted()
+        count = max(1, min(LABELS // len(images), *images.values()))
+        command = f"t2i label export {results.run_file} labels --per-prompt {count}"
+        yield (
+            "a detector's error looks like a model's: have people look at "
+            f"{count * len(images)} images (`{command}`, `t2i label page`)"
+        )
+
+
+def _subjects(checks: Sequence[Check]) -> list[str]:
+    return list(dict.fromkeys(check.subject for check in checks))
+
+
+NO_PICTURE = (Undetected.REFUSED, Undetected.BLACK_IMAGE, Undetected.UNREADABLE)
+"""Reasons that neither another detector nor people can remedy."""
+Reasons = Counter[Undetected]
+"""Reason -> number of images."""
+
+
+def _undetected_of(session: Session, prompts: Sequence[PromptRecord]) -> Reasons:
+    """Count the images without a label by the deciding detector, per reason."""
+    reasons: Reasons = Counter()
+    for prompt in prompts:
+        for counts in list(prompt.counts.values())[:1]:
+            reasons.update(counts.undetected)
+    if not prompts:  # a run of triplets or stereotypes alone has no detections, only these counts
+        reasons[Undetected.REFUSED] = session.work.refused
+        reasons[Undetected.UNREADABLE] = session.work.unreadable
+    return reasons
+
+
+def _unreadable(prompts: Sequence[PromptRecord]) -> list[str]:
+    """List what is said of the images that cannot be read: their files, where these are known."""
+    firsts = (next(iter(i.detections.values()), None) for p in prompts for i in p.images)
+    unreadable = (first for first in firsts if first and first.undetected is Undetected.UNREADABLE)
+    told = (first.detail.removeprefix(f"{Undetected.UNREADABLE}: ") for first in unreadable)
+    return list(dict.fromkeys(filter(None, told)))
+
+
+def _no_pictures(session: Session, reasons: Reasons, files: Sequence[str]) -> Iterator[str]:
+    """Yield the advice for refused, black and unreadable images."""
+    ready = session.has_ready_pictures
+    refused, black, unreadable = (reasons[reason] for reason in NO_PICTURE)
+    if refused:
+        yield (
+            f"the model refused {_images(refused)}: reword these prompts, or switch off its "
+            "filter for the test"
+        )
+    if black and ready:
+        yield f"{_images(black)} of the folder {_are(black)} black: have them made again"
+    elif black:
+        yield (
+            f"{_images(black)} {_are(black)} black, as filters and numbers that overflow leave "
+            "them: switch the filter off, or try --t2i-dtype float32"
+        )
+    if unreadable:
+        named = f" ({some(files, 1)})" if files else ""
+        yield f"{_images(unreadable)} cannot be read{named}: replace the files, or delete them"
+
+
+def _more_labels(session: Session, hanging: Sequence[Check], reasons: Reasons) -> Iterator[str]:
+    """Yield the advice for checks that more labels could decide, by a detector or by people."""
+    visible = reasons.total() - sum(reasons[reason] for reason in NO_PICTURE)
+    if not hanging or (reasons and visible * 2 < reasons.total()):
+        return
+    verb = "hangs" if len(hanging) == 1 else "hang"
+    people = (
+        ", or have people label them (`t2i label export`, `t2i label page`)"
+        if session.has_model
+        else ""
+    )
+    yield (
+        f"{_counted(hanging)} {verb} on undetected images: take a detector that labels "
+        f"more (--t2i-detector){people}"
+    )
+
+
+def _images(count: int) -> str:
+    return "1 image" if count == 1 else f"{count} images"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+Looked = Callable[[Sequence[str]], Collection[str]]
+"""Selects, among keys of images, those that a part has processed."""
+
+
+def out_of_domain(
+    results: Results, reasons: Reasons, prompts: Sequence[PromptRecord]
+) -> Iterator[str]:
+    """Yield a line for each part that skipped pictures of a kind that it was not made for."""
+    session = results.session
+    if unlike := reasons[Undetected.OUT_OF_DOMAIN]:
+        total = sum(len(prompt.images) for prompt in prompts)
+        detector = session.components.detector(DetectorRef(session.detectors[0]))
+        yield _line(unlike, total, detector, "detector with --t2i-detector")
+    if session.needs_model:
+        yield from _of_plan(results, results.make_plan())
+
+
+def _of_plan(results: Results, plan: Plan) -> Iterator[str]:
+    """Yield the lines of every object detector and encoder in the plan."""
+    session, store = results.session, results.session.store
+    for name, requests in _asked(plan, "finders").items():
+        finder = session.components.finder(name)
+        objects = partial(store.objects, finder=finder.fingerprint)
+        yield from _unlike(results, finder, requests, objects, "object detector with --t2i-objects")
+    for name, requests in _asked(plan, "encoders").items():
+        encoder = session.components.encoder(name)
+        encoded = partial(_encoded, store, encoder.fingerprint)
+        part_kind = "detector with --t2i-detector" if name == session.encoder else "encoder"
+        yield from _unlike(results, encoder, requests, encoded, part_kind)
+
+
+def _asked(plan: Plan, kind: Literal["finders", "encoders"]) -> Mapping[str, list[Request]]:
+    """Return the requests of each finder or encoder in the plan, by its name."""
+    by_name: dict[str, list[Request]] = {}
+    for request, needs in plan.needs.items():
+        for name in sorted(getattr(needs, kind)):
+            by_name.setdefault(name, []).append(request)
+    return by_name
+
+
+def _encoded(store: Store, name: str, keys: Sequence[str]) -> Collection[str]:
+    """Return the keys with features; an image outside the encoder's domain has an empty array."""
+    return [k for k, array in store.arrays(keys, name).items() if store.open_array(array).size]
+
+
+def _unlike(
+    results: Results,
+    part: NamedComponent[Any],
+    requests: Sequence[Request],
+    in_domain: Looked,
+    part_kind: str,
+) -> Iterator[str]:
+    """Yield a line about the images outside the part's domain, if it has one."""
+    if not part.made_for:
+        return
+    images = results.session.store.images(results.session.components.keys(requests))
+    visible = [key for key, image in images.items() if image.undetected is None]
+    unlike = len(visible) - len(in_domain(visible))
+    if unlike:
+        yield _line(unlike, len(visible), part, part_kind)
+
+
+def _line(unlike: int, total: int, part: NamedComponent[Any], part_kind: str) -> str:
+    made_for = f" ({part.made_for})" if part.made_for else ""
+    return (
+        f"{unlike} of {total} pictures are unlike what {part.name} was made for{made_for}: "
+        f"choose another {part_kind}"
+    )
+
+
+MOST_SENSIBLE = 2000
+"""Images per prompt beyond which none are proposed."""
+TO_HALVE = 4
+"""Factor of the number of images that halves an interval."""
+WHY = (
+    ". More images of the same seed would be no new evidence. The chance to decide is about even "
+    "if scores are as measured"
+)
+"""Why this is proposed, and what it can do."""
+MOST = 4
+"""Largest number of lines: a reader follows a short list."""
+
+
+def next_steps(results: Results, record: RunRecord) -> tuple[str, ...]:
+    """Return at most four lines, the most pressing first; () if there is nothing to do."""
+    parts = ((audit, record.part(audit.name)) for audit in results.audits)
+    of_audits = [
+        step
+        for audit, part in parts
+        if part is not None
+        for step in audit.next_steps(part, results)
+    ]
+    then = {} if record.baseline is None else record.baseline.pictures
+    return _most_pressing(_own(results, record.prompts, then), of_audits)
+
+
+def _most_pressing(steps_of_run: Iterable[Step], of_audits: Iterable[Step]) -> tuple[str, ...]:
+    """Return at most four lines; steps of audits replace the run's own on the same topic.
+
+    >>> own = [Step(40, "look at the pictures", "failure"), Step(50, "label images")]
+    >>> _most_pressing(own, [Step(40, "look at Iran", "failure"), Step(90, "read the page")])
+    ('look at Iran', 'label images', 'read the page')
+    """
+    of_audits = list(of_audits)
+    topics = {step.topic for step in of_audits if step.topic}
+    of_run = [step for step in steps_of_run if step.topic not in topics]
+    steps = sorted([*of_audits, *of_run], key=lambda step: step.priority)
+    return tuple(step.text for step in steps[:MOST])
+
+
+def _own(
+    results: Results, prompts: Sequence[PromptRecord], then: Mapping[str, object]
+) -> Iterator[Step]:
+    session, checks = results.session, results.checks
+    inconclusive = [check for check in checks if check.outcome is Outcome.INCONCLUSIVE]
+    reasons = _undetected_of(session, prompts)
+    if unknown := calibration.calibration_warning(session):
+        advice = f"{unknown}. Take words that it knows (`t2i init` names them), or another model"
+        yield Step(10, advice)
+    yield from (Step(20, text) for text in out_of_domain(results, reasons, prompts))
+    yield from (Step(30, text) for text in _no_pictures(session, reasons, _unreadable(prompts)))
+    yield from _steps_after_failures(results, then)
+    hanging = [check for check in inconclusive if check.hangs_on_undetected]
+    yield from (Step(50, text) for text in _more_labels(session, hanging, reasons))
+    still_open = [check for check in inconclusive if not check.hangs_on_undetected]
+    asking = [(check, _needs_images(session, check)) for check in still_open]
+    open_checks = [check for check, needs_images in asking if needs_images]
+    labelled = _more_labelled([check for check, needs_images in asking if not needs_images])
+    yield from (Step(60, text) for text in labelled)
+    by_people = [check for check in open_checks if check.is_by_people]
+    yield from (Step(60, text) for text in _more_by_people(by_people))
+    # More images do not help a check without an estimate; the headline says what it lacks.
+    scored = [c for c in open_checks if c.estimate is not None and not c.is_by_people]
+    within = _more_images(results, [check for check in scored if check.against == "limit"])
+    yield from (Step(70, text) for text in within)
+    if all(check.outcome is not Outcome.FAIL for check in checks):
+        compared = [check for check in open_checks if check.against == "baseline"]
+        yield from (Step(80, text) for text in _more_to_compare(results, compared))
+    if session.has_model and checks and all(check.outcome is Outcome.PASS for check in checks):
+        yield from (Step(90, text) for text in _record_baseline(session))
+
+
+def _record_baseline(session: Session) -> Iterator[str]:
+    settings = session.settings
+    if settings.baseline is None and settings.save_baseline is None:
+        yield "record this run to compare the next one with: --t2i-save-baseline FILE"
+
+
+def _counted(checks: Sequence[Check]) -> str:
+    """Return a text such as ``1 check`` or ``2 checks``."""
+    return "1 check" if len(checks) == 1 else f"{len(checks)} checks"
+
+
+def _needs_images(session: Session, check: Check) -> bool:
+    """Whether a check is about images of a model, not about detectors on labelled images."""
+    test = session.tests.get(check.test)
+    return session.has_model and (test is None or test.selection.needs_model)
+
+
+def _more_labelled(inconclusive: list[Check]) -> Iterator[str]:
+    """Yield the advice for detector evaluations, which need more labels of people."""
+    if inconclusive:
+        need = "needs" if len(inconclusive) == 1 else "need"
+        yield f"{_counted(inconclusive)} {need} more labelled images (`t2i label page`)"
+
+
+def _more_by_people(inconclusive: list[Check]) -> Iterator[str]:
+    """Yield the advice for scores that labels correct: more images show no detector errors."""
+    if inconclusive:
+        rests = "rests" if len(inconclusive) == 1 else "rest"
+        yield (
+            f"{_counted(inconclusive)} {rests} on people's labels: more of them decide "
+            "(`t2i label export`, `t2i label page`), and more images once all are labelled"
+        )
+
+
+def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
+    session = results.session
+    if not inconclusive:
+        return
+    images = _of_audit(results, inconclusive) or _needed_by_prompts(results, inconclusive)
+    if images is None or not 0 < images <= MOST_SENSIBLE:
+        images = TO_HALVE * session.settings.images
+        yield (
+            f"{_counted(inconclusive)} of scores at their limits now: about {images} images per "
+            "prompt halve the intervals and show whether the scores stay there"
+        )
+    if session.has_ready_pictures:
+        yield (
+            f"judge a folder of {images} new pictures per prompt, with --t2i-images {images}: more "
+            "pictures beside those that were judged would be no new evidence. If there are none, "
+            "fewer words or another limit can be decided (`t2i plan`)"
+        )
+    else:
+        seed = fresh_seed(results)
+        yield (
+            f"judge new images, of a fresh seed: --t2i-seed {seed} --t2i-images {images} "
+            f"({results.price_of_fresh(images)}){WHY}"
+        )
+
+
+def _of_audit(results: Results, inconclusive: Sequence[Check]) -> int | None:
+    """Return the images per prompt that the checks' audit computes; 0 if no number suffices."""
+    counts = (audit.images_to_decide(results, inconclusive) for audit in results.session.audits)
+    return next((images for images in counts if images is not None), None)
+
+
+def _needed_by_prompts(results: Results, inconclusive: list[Check]) -> int | None:
+    """Return the images per prompt that decide half of the inconclusive checks of prompts."""
+    more = [check.images_to_decide for check in inconclusive if check.images_to_decide]
+    images = results.session.settings.images
+    return images + plain.median_low(more) if more else None
+
+
+def _more_to_compare(results: Results, inconclusive: Sequence[Check]) -> Iterator[str]:
+    """Yield the advice for a comparison with a baseline: the images per prompt that decide it."""
+    if not inconclusive or results.recorded is None:
+        return
+    # The checks of the model decide the run; those of single prompts matter if no other is open.
+    of_model = [check for check in inconclusive if check.is_of_model]
+    first = of_model or list(inconclusive)
+    images = _of_audit(results, first)
+    images = _by_changes(results, first) if images is None else images
+    if not images or images > MOST_SENSIBLE:
+        images = TO_HALVE * results.session.settings.images
+        yield (
+            f"against the baseline {_counted(first)} of changes as large as is tolerated now: "
+            f"about {images} images per prompt, {results.price_of_both(images)}, halve the "
+            "intervals and show whether the changes stay there"
+        )
+        return
+    whom = "the model" if of_model else f"half of {_counted(first)}"
+    yield (
+        f"against the baseline {whom} would have been decided by about {images} images per prompt, "
+        f"{results.price_of_both(images)}{_may_take(first, images)}: take them for the "
+        "next version, as a second look at this one is wrong more often than stated"
+    )
+
+
+def _may_take(checks: Sequence[Check], images: int) -> str:
+    """Return the range of images over the changes' intervals, in words; "" without a margin.
+
+    A test without a margin needs the images that show a growth, whatever the change is.
+    """
+    ranges = [
+        change_range(images, check.interval, check.bound)
+        for check in checks
+        if check.interval is not None and check.decided_by == "margin"
+    ]
+    if not ranges:
+        return ""
+    interval = middle_range(ranges).words("per prompt")
+    return f". Within the error of the change it takes {interval}"
+
+
+def _by_changes(results: Results, checks: Sequence[Check]) -> int | None:
+    """Return the images per prompt by the intervals of the changes; None if no number suffices."""
+    needed = []
+    for check in checks:
+        test, change = results.session.tests.get(check.test), check.interval
+        if test is not None and change is not None:
+            more = judge.more_images_to_decide(change, check.bound, "higher", test.images)
+            needed += [] if more is None else [test.images + more]
+    return plain.median_low(needed) if needed else None
