@@ -57,7 +57,7 @@ def test_ours_counts_as_far_as_it_is_plugged_in(package):
             return find(name)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(code, "_plugged_in", noted)
+            patch.setattr(identity, "_plugged_in", noted)
             digest_of()
         return set(names)
 
