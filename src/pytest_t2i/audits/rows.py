@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.summary import Frame, Summary
-from pytest_t2i.data import About, Interval, MetricInfo, Row
+from pytest_t2i.data import About, Interval, Row
 from pytest_t2i.sections import Bar, BarChart, Block, RowChart, Section, half_width
 
 if TYPE_CHECKING:
@@ -69,10 +70,26 @@ class Rows:
         return Frame(columns, cells, ("value",))
 
 
+class Declared(Protocol):
+    """The declaration of a metric, as far as a chart needs it."""
+
+    @property
+    def low(self) -> float | None:
+        """Smallest possible value; None for an unbounded metric."""
+
+    @property
+    def high(self) -> float | None:
+        """Largest possible value."""
+
+    @property
+    def worse(self) -> str:
+        """Direction that is worse."""
+
+
 def chart_of(
     chart: RowChart,
     rows: Iterable[Row],
-    info: Mapping[str, MetricInfo],
+    info: Mapping[str, Declared],
     checks: Sequence[Check],
 ) -> BarChart:
     """Return the bars of a chart of rows, with the limits and verdicts of their checks.
@@ -90,16 +107,16 @@ def chart_of(
     ]  # fmt: skip
     shown.sort(key=lambda row: chosen.get(row.subject, 0))
     metric = info.get(chart.metrics[0])
-    is_signed = metric is not None and metric.worse == "away_from_zero" and metric.low < 0.0
+    is_signed = metric is not None and metric.worse == "away_from_zero" and metric.low != 0.0
     bars = tuple(_bar(row, chart, checks, is_signed=is_signed) for row in shown)
     values = [bar.interval for bar in bars if bar.interval is not None]
     ends = [end for value in values for end in (value.low, value.high)]
     ends += [limit for bar in bars for limit in bar.limits]
-    low, high = (0.0, 1.0) if metric is None else (metric.low, metric.high)
+    low, high = (None, None) if metric is None else (metric.low, metric.high)
     if is_signed:
         high = half_width(max(map(abs, ends), default=0.0))
         low = -high
-    elif metric is None or max(abs(low), abs(high)) == float("inf"):
+    elif low is None or high is None or math.isinf(high - low):
         low, high = min([*ends, 0.0]), max([*ends, 1.0])
     return BarChart(
         chart.title, bars, low, high, chart.unit or chart.metrics[0].replace("_", " "),

@@ -67,7 +67,7 @@ def test_ours_counts_as_far_as_it_is_plugged_in(package):
         "from pytest_t2i.adapters.detectors.screening import screened\n"
         "from pytest_t2i.adapters.loading import needs\n"
     )
-    plugged = {"detectors.screening", "support.black_or_unreadable"}
+    plugged = {"detectors.screening", "black_or_unreadable"}
     assert {f"pytest_t2i.adapters.{name}" for name in plugged} <= modules()
     assert all(name.startswith("pytest_t2i.adapters.") for name in modules())
     assert "pytest_t2i.adapters.loading" not in modules()

@@ -16,7 +16,14 @@ from pytest_t2i.audits.stereotypes.report import StereotypeRecord, StereotypesPa
 from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.runs.record.build_record import with_blocks
-from pytest_t2i.runs.record.record import AuditRecord, Counts, ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record.record import (
+    AuditRecord,
+    Counts,
+    ImageRecord,
+    MetricRecord,
+    PromptRecord,
+    RunRecord,
+)
 from pytest_t2i.verdicts.check import Check
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -140,7 +147,7 @@ def record(tmp_path: Path) -> RunRecord:
             gap_row("ssim", between(0.002, -0.004, 0.008), (0.5, 0.502), 3),
             gap_row("prompt", None),
         ))},
-        metrics={check.metric: INFO[check.metric] for check in CHECKS},
+        metrics={check.metric: MetricRecord.of(INFO[check.metric]) for check in CHECKS},
         prompts=(
             prompt(store, "nurse", ["male", "female", "female", "no_face"],
                    between(-1 / 3, -0.9, 0.5, 3), Bounds(-0.5, 0.0, 0.25)),

@@ -29,6 +29,7 @@ from pytest_t2i.sections import (
     Picture,
     Plane,
     Point,
+    RowChart,
     Section,
     Table,
     round_end,
@@ -38,6 +39,7 @@ KNOWN = Interval(0.25, 0.125, 0.5, 0.95, "exact", 20)
 BAR = Bar("hat", KNOWN, "20 images", limits=(0.3,), outcome=Outcome.FAIL, reference=0.1)
 SPOT = Mask(1, 1, (0, 1))
 BLOCKS = {
+    RowChart: RowChart("drawn where it is shown", ("hats",)),
     Paragraph: Paragraph("hats are rare", "summary"),
     Note: Note("how to read this"),
     Table: Table(

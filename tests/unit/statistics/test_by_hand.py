@@ -110,12 +110,14 @@ def test_an_end_on_the_bound_does_not_leave_it_out():
         s.one_sided(1.0)
 
 
-def test_where_all_is_labelled_nothing_is_open():
-    prompt = s.corrected_scores(
+def test_where_all_is_labelled_nothing_is_open_of_these_images():
+    found = s.corrected_scores(
         [[1, 1, -1, 1] * 2, [1, -1, 1, -1] * 2], [[1, -1, -1, 1] * 2] * 2, 0.95
     )
-    for interval in prompt.prompts:
-        assert interval.low == interval.estimate == interval.high == 0.0
+    assert found.model.low == found.model.estimate == found.model.high == 0.0
+    for interval in found.prompts:
+        assert interval.estimate == 0.0
+        assert (interval.low, interval.high) == pytest.approx((-0.686, 0.686), abs=1e-3)
 
 
 def test_a_prompt_without_an_image_is_left_out_of_references():

@@ -21,7 +21,7 @@ ELSEWHERE = {
     "adaptive_discarding", "benjamini_hochberg",
     "decidable", "expected_stop", "family_p_values", "family_share_p_values", "fewest_images",
     "holm",
-    "gap_interval",
+    "gap_interval", "interval_difference",
     "inverted_p_value", "mean_wals_interval",
     "prompt_bias_p_value", "prompt_bias_p_values", "share_p_value", "stopped_share_interval",
     "storey", "wals_at_level",

@@ -19,7 +19,7 @@ from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.samples import Sample
 from pytest_t2i.audits.shared_blocks import counts_of, widest_of
 from pytest_t2i.audits.summary import PromptScore
-from pytest_t2i.data import PLAIN, MetricInfo, Outcome, Prompt
+from pytest_t2i.data import PLAIN, Outcome, Prompt
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.seeds import seeding_of
@@ -31,6 +31,7 @@ from pytest_t2i.runs.record.record import (
     BaselineRecord,
     BeforeRecord,
     ImageRecord,
+    MetricRecord,
     PromptRecord,
     RunRecord,
 )
@@ -137,11 +138,11 @@ def record_of(results: Results, command: str = "", project: Path | None = None) 
     return replace(record, next_steps=next_steps(results, record))
 
 
-def _metrics(record: RunRecord) -> dict[str, MetricInfo]:
+def _metrics(record: RunRecord) -> dict[str, MetricRecord]:
     """Return the declarations of the metrics of the checks and the rows."""
     rows = (row.metric for audit in record.audits.values() for row in audit.rows)
     names = {*rows, *(check.metric for check in record.checks)}
-    return {name: INFO[name] for name in sorted(names) if name in INFO}
+    return {name: MetricRecord.of(INFO[name]) for name in sorted(names) if name in INFO}
 
 
 def with_blocks(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> RunRecord:

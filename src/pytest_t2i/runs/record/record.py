@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any
@@ -16,9 +17,11 @@ from pytest_t2i.data import (
     Bounds,
     Count,
     Detection,
+    Direction,
     MetricInfo,
     Moment,
     Name,
+    Number,
     Outcome,
     PicturePath,
     Row,
@@ -171,6 +174,27 @@ class LookRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class MetricRecord:
+    """The declaration of a metric of the checks and rows."""
+
+    title: str
+    low: Number | None
+    """Smallest possible value; None for an unbounded metric."""
+    high: Number | None
+    worse: Direction
+    """Direction that is worse."""
+    source: str
+    """Equation that the metric implements."""
+    meaning: str = ""
+
+    @classmethod
+    def of(cls, info: MetricInfo) -> MetricRecord:
+        """Return the record of a declaration."""
+        low, high = (end if math.isfinite(end) else None for end in (info.low, info.high))
+        return cls(info.words, low, high, info.worse, info.source, info.meaning)
+
+
+@dataclass(frozen=True, slots=True)
 class AuditRecord:
     """The record of one audit in a run."""
 
@@ -231,8 +255,8 @@ class RunRecord:
     prompts: tuple[PromptRecord, ...] = ()
     audits: Mapping[str, AuditRecord] = field(default_factory=dict)
     """Name of an audit -> its record."""
-    metrics: Mapping[str, MetricInfo] = field(default_factory=dict)
-    """Name of a metric of the checks and the rows -> its title, bounds, direction and source."""
+    metrics: Mapping[str, MetricRecord] = field(default_factory=dict)
+    """Name of a metric of the checks and the rows -> its declaration."""
     failed_otherwise: tuple[str, ...] = ()
     """Node ids of tests that failed without a FAIL among their checks: an error, a plain number."""
     failed_because: Mapping[str, str] = field(default_factory=dict)

@@ -809,7 +809,7 @@ def test_an_answer_of_too_many_bytes_is_refused():
 def test_no_torch_is_imported(module):
     code = (
         "import sys\nsys.modules['torch'] = None\n"
-        f"from pytest_t2i.adapters.models.{module} import load\n"
+        f"from pytest_t2i.adapters.endpoints.{module} import load\n"
         "from pytest_t2i import EndpointModel\n"
         "print('diffusers' in sys.modules, 'transformers' in sys.modules)"
     )
@@ -824,9 +824,9 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch, module, library)
     import importlib
 
     monkeypatch.setitem(sys.modules, library, None)
-    monkeypatch.delitem(sys.modules, f"pytest_t2i.adapters.models.{module}")
+    monkeypatch.delitem(sys.modules, f"pytest_t2i.adapters.endpoints.{module}")
     with pytest.raises(MissingExtraError, match=r"pytest-t2i\[endpoints\]"):
-        importlib.import_module(f"pytest_t2i.adapters.models.{module}")
+        importlib.import_module(f"pytest_t2i.adapters.endpoints.{module}")
 
 
 @pytest.mark.parametrize(

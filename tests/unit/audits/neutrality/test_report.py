@@ -16,7 +16,7 @@ from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summary_lines
 from pytest_t2i.runs.record.build_record import with_blocks
 from pytest_t2i.runs.record.frames import to_frame
-from pytest_t2i.runs.record.record import AuditRecord, RunRecord
+from pytest_t2i.runs.record.record import AuditRecord, MetricRecord, RunRecord
 from pytest_t2i.runs.record.summaries import headlines
 from pytest_t2i.sections import BarChart, Table
 from pytest_t2i.verdicts.check import Check
@@ -47,7 +47,8 @@ LINE = "similarity gap (> 0 leans masculine): image +0.020, diff_pix +0.100"
 def run(part=PART, checks=(LIMIT,)):
     return with_blocks(RunRecord(
         "2026-11-22T10:00:00+00:00", 9.0, "mine", {}, {}, {}, checks=checks,
-        audits={"neutrality": AuditRecord.of(part)}, metrics={METRIC: INFO[METRIC]},
+        audits={"neutrality": AuditRecord.of(part)},
+        metrics={METRIC: MetricRecord.of(INFO[METRIC])},
     ))  # fmt: skip
 
 
