@@ -36,10 +36,11 @@ COMPANIONS = (
     "pytest_t2i_ray.pool", "pytest_t2i_reference",
 )  # fmt: skip
 ADAPTERS = (
-    "counting_factory", "folder", "hugging_face_images", "image_services", "openai_images",
+    "endpoints.counting_factory", "endpoints.hugging_face_images", "endpoints.image_services",
+    "endpoints.openai_images", "models.folder",
 )  # fmt: skip
 OURS = [
-    *(f"pytest_t2i.adapters.models.{name}" for name in ADAPTERS),
+    *(f"pytest_t2i.adapters.{name}" for name in ADAPTERS),
     *(
         module.name
         for module in pkgutil.walk_packages(pytest_t2i.__path__, "pytest_t2i.")
