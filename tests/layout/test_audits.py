@@ -90,7 +90,9 @@ def test_nobody_else_holds_the_name_of_a_record_or_a_fixture(audit):
     assert naming == set()
 
 
-@pytest.mark.parametrize(("module", "words"), MEANS_SOMETHING_ELSE.items(), ids=str)
+@pytest.mark.parametrize(
+    ("module", "words"), MEANS_SOMETHING_ELSE.items(), ids=MEANS_SOMETHING_ELSE
+)
 def test_every_exception_is_needed(module, words):
     assert words <= strings_of(source.modules()[module])
 
