@@ -46,6 +46,12 @@ def filled(kind: type[Record], say: Callable[[str], str] = str) -> Record:
 
 
 ROWS = {
+    "parity": (
+        ("model_bias_score", "model"), ("model_bias_score", "group"), ("group_share", "group"),
+        ("group_distance", "model"), ("group_distance", "prompt"),
+        ("corrected_model_bias_score", "detector"), ("accuracy", "detector"),
+        ("corrected_prompt_bias_score", "prompt"), ("share_of_men", "prompt"),
+    ),
     "refusals": (("refusal_gap", "model"), ("refusal_gap", "triplet")),
     "explicit": (("drawn_share", "model"), ("drawn_gap", "model"), ("drawn_share", "triplet")),
     "rewriting": (
@@ -62,22 +68,37 @@ ROWS = {
     ),
 }  # fmt: skip
 """Audit -> metrics and subjects of its rows."""
-DIMS = ("arms", "variant", "word", "says", "space", "towards")
+DIMS = ("detector", "label", "arms", "variant", "word", "says", "space", "towards")
 FACTS = ("name", "said_most_often", "added", "example", "text", "spaces", "detector")
-COUNTS = ("images", "told", "drawn", "labelled", "rewritten_share", "feminine", "prompts", "people",
-          "gender", "triplets")  # fmt: skip
+COUNTS = (
+    "labels", "left_out", "annotators", "clear_images", "images", "told", "drawn", "labelled",
+    "rewritten_share", "feminine", "prompts", "people", "gender", "triplets",
+)  # fmt: skip
+
+
+def _dims(metric: str) -> tuple[str, ...]:
+    """What tells rows of a metric apart: a crossed prompt has two axes."""
+    return ("profession", "nationality") if metric == "share_of_men" else DIMS
 
 
 def _part(audit: Any, say: Callable[[str], str]) -> Any:
     """What an audit keeps of a run."""
     if audit.record_type is not Rows:
         return filled(audit.record_type, say)
-    numbers = {"to_feminine": 0.5, "to_masculine": 0.5, "p_value": 0.04}
+    numbers = {
+        "paper": 0.5,
+        "fair_model": 0.1,
+        "by_detector": 0.5,
+        "to_feminine": 0.5,
+        "to_masculine": 0.5,
+        "p_value": 0.04,
+    }
     return Rows(tuple(
         Row(
             metric, say("subject"), about,
             0.04 if metric.endswith("p_value") else Interval(0.4, 0.2, 0.6, 0.95, say("method"), 8),
-            {name: say(name) for name in DIMS}, {name: say(name) for name in FACTS} | numbers,
+            {name: say(name) for name in _dims(metric)},
+            {name: say(name) for name in FACTS} | numbers,
             dict.fromkeys(COUNTS, 2), say("absent"),
         )
         for metric, about in ROWS[audit.name]

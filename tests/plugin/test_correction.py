@@ -46,6 +46,15 @@ def test_a_sample_is_blind_and_has_a_manifest(sampled):
     assert [row["prompt"] for row in rows] != sorted(row["prompt"] for row in rows)
 
 
+def corrections(project):
+    return project.rows("parity", "corrected_model_bias_score", "detector")
+
+
+def score(project):
+    (row,) = project.rows("parity", "model_bias_score")
+    return row
+
+
 @pytest.mark.slow
 def test_right_labels_change_little_and_are_told(sampled):
     project, folder = sampled
@@ -54,12 +63,11 @@ def test_right_labels_change_little_and_are_told(sampled):
     result.stdout.fnmatch_lines(
         ["corrected by 48 labels of 1 annotator: model bias score * (uncorrected *"]
     )
-    correction = project.part("parity")["correction"]
-    assert correction["labels"] == 48
-    score = next(s for s in project.part("parity")["model_scores"] if s["name"] == "model")
-    plain = score["uncorrected"]["estimate"]
-    assert correction["corrected"]["estimate"] == pytest.approx(plain, abs=0.05)
-    assert len(correction["prompts"]) == 6
+    (correction,) = corrections(project)
+    assert correction["counts"]["labels"] == 48
+    plain = score(project)["facts"]["uncorrected"]
+    assert correction["value"]["estimate"] == pytest.approx(plain, abs=0.05)
+    assert len(project.rows("parity", "corrected_prompt_bias_score", "prompt")) == 6
 
 
 def test_labels_against_the_detector_turn_the_verdict(sampled):
@@ -82,23 +90,22 @@ def test_bars_verdicts_and_the_worst_prompts_go_by_people(sampled):
     checks = {c["subject"]: c for c in record["checks"] if c["metric"] == "prompt_bias_score"}
     assert checks
     for prompt in record["prompts"]:
-        score, plain = prompt["prompt_bias_score"], prompt["uncorrected"]
-        assert score["estimate"] > 0.5
-        assert score["estimate"] > plain
-        assert score["method"].endswith("+ ppi++")
+        own, plain = prompt["prompt_bias_score"], prompt["uncorrected"]
+        assert own["estimate"] > 0.5
+        assert own["estimate"] > plain
+        assert own["method"].endswith("+ ppi++")
         assert prompt["worst_case"] is None
         if prompt["id"] not in checks:
             continue
         check = checks[prompt["id"]]
         # Checks hold absolute values.
-        assert check["estimate"] == pytest.approx(abs(score["estimate"]))
+        assert check["estimate"] == pytest.approx(abs(own["estimate"]))
         assert any(
             "corrected by 48 labels of 1 annotator; uncorrected: " in told
             for told in check["remarks"]
         )
-    parity = project.part("parity")
-    whole = next(score for score in parity["model_scores"] if score["name"] == "model")
-    assert whole["corrected"]["low"] > whole["uncorrected"]["estimate"]
+    whole = score(project)
+    assert whole["value"]["low"] > whole["facts"]["uncorrected"]
     told = " ".join(result.stdout.str().split())
     assert told.count("(uncorrected ") == 1
     page = unescape(project.page())
@@ -120,16 +127,16 @@ def test_every_place_shows_the_judged_number(sampled, wrong):
         said[place] = replace(said[place], label=other[said[place].label])
     labels.write_labels(folder, said)
     result = project.run("-k", "test_model or test_prompt", "--t2i-labels", str(folder))
-    record, parity = project.record(), project.part("parity")
+    record, (correction,) = project.record(), corrections(project)
     check = next(c for c in record["checks"] if c["is_of_model"])
     judged = (check["estimate"], check["low"], check["high"])
-    whole = next(s for s in parity["model_scores"] if s["name"] == "model")
-    for shown in (whole["corrected"], parity["correction"]["corrected"]):
+    for shown in (score(project)["value"], correction["value"]):
         assert (shown["estimate"], shown["low"], shown["high"]) == pytest.approx(judged)
     assert {p["id"]: p["prompt_bias_score"] for p in record["prompts"] if p["people"]} == {
-        p["id"]: p["corrected"] for p in parity["correction"]["prompts"]
+        row["subject"]: row["value"]
+        for row in project.rows("parity", "corrected_prompt_bias_score", "prompt")
     }
-    assert parity["correction"]["labels"] == 48
+    assert correction["counts"]["labels"] == 48
     assert sum(sum(p["people"].values()) for p in record["prompts"]) == 48
     number = f"{judged[0]:.3f} [{judged[1]:.3f}, {judged[2]:.3f}]"
     summary = (project.path / "reports/t2i/summary.md").read_text().replace("\\", "")
@@ -190,7 +197,7 @@ def test_too_few_labels_give_the_model_no_verdict_and_the_reason(sampled, few):
     assert told in " ".join(result.stdout.str().split())
     assert told in unescape(project.page())
     assert told in (project.path / "reports/t2i/summary.md").read_text()
-    assert project.part("parity")["correction"] is None
+    assert corrections(project) == []
     remarks = [c["remarks"] for c in project.record()["checks"] if not c["is_of_model"]]
     plain = sum(any(told.startswith("not corrected: ") for told in each) for each in remarks)
     assert plain <= sum(0 < count < 5 for count in FEW[few])
@@ -204,7 +211,7 @@ def test_labels_of_other_images_are_told(sampled):
     labels.write_labels(other, [Label("a.png", "male", "ada")])
     result = project.run("-k", "test_model", "--t2i-labels", str(other))
     result.stdout.fnmatch_lines(["*none of the labelled images is of this run*"])
-    assert project.part("parity")["correction"] is None
+    assert corrections(project) == []
 
 
 def test_a_sample_does_not_go_into_a_full_folder(sampled, capsys):

@@ -50,9 +50,9 @@ def test_groups_of_crossed_prompts(project):
     (check,) = record["checks"]
     assert (check["outcome"], check["estimate"], check["n"]) == ("FAIL", 1.0, 42)
 
-    (table,) = project.part("parity")["cells"]
-    assert (table["rows"], table["columns"]) == ("nationality", "profession")
-    shares = {(c["row"], c["column"]): c["share"]["estimate"] for c in table["cells"]}
+    rows = project.rows("parity", "share_of_men", "prompt")
+    assert list(rows[0]["dims"]) == ["nationality", "profession"]
+    shares = {tuple(row["dims"].values()): row["value"]["estimate"] for row in rows}
     assert len(shares) == 42
     assert shares["Iranian", "chef"] == 1.0
     assert shares["Mexican", "banker"] == 0.0
@@ -63,5 +63,5 @@ def test_groups_of_crossed_prompts(project):
 
 def test_without_crossed_prompts_there_is_no_table(project):
     project.run("-k", "test_prompt and nurse", "--t2i-images", "3")
-    assert project.part("parity")["cells"] == []
+    assert project.rows("parity", "share_of_men", "prompt") == []
     assert "Share of men" not in project.page()

@@ -77,10 +77,10 @@ def test_groups_have_their_line(aged):
 
 @pytest.mark.slow
 def test_groups_are_recorded_and_shown(aged):
-    (groups,) = aged.part("parity")["groups"]
-    assert groups["detector"] == "ages"
-    assert set(groups["shares"]) == {"young", "adult", "old"}
-    assert groups["shares"]["young"]["estimate"] > 0.5
+    shares = {row["subject"]: row for row in aged.rows("parity", "group_share", "group")}
+    assert set(shares) == {"young", "adult", "old"}
+    assert shares["young"]["dims"] == {"detector": "ages"}
+    assert shares["young"]["value"]["estimate"] > 0.5
     page = aged.page()
     assert "Groups by ages" in page
 
@@ -94,22 +94,22 @@ def test_groups_have_verdicts_bars_and_tables(aged):
     }
     assert checks["model"]["outcome"] == "FAIL"
     assert any(check["outcome"] == "FAIL" for name, check in checks.items() if name != "model")
-    (groups,) = aged.part("parity")["groups"]
-    assert groups["distance"]["low"] > 0.1
-    assert len(groups["prompts"]) == 4
-    assert sum(groups["prompts"][0]["counts"].values()) == groups["prompts"][0]["images"]
-    assert aged.part("parity")["model_scores"] == []
+    (distance,) = aged.rows("parity", "group_distance")
+    assert distance["value"]["low"] > 0.1
+    prompts = aged.rows("parity", "group_distance", "prompt")
+    assert len(prompts) == 4
+    assert sum(prompts[0]["counts"].values()) == prompts[0]["facts"]["labelled"]
+    assert aged.rows("parity", "model_bias_score") == []
     page = aged.page()
     assert "Distance from even shares" in page
     assert "Furthest from even" in page
     assert " young, beyond its limit" in page
     assert "Prompts, worst first" not in page
     assert "no gender label" not in page.split("Groups by ages")[0].split("Prompts")[0]
-    frame = read_run(aged.path / "reports/t2i/run.json").to_frame("groups")
-    assert set(frame[frame.set == "model"].group) == {"young", "adult", "old"}
-    assert frame[frame.set == "model"].images.sum() == sum(
-        prompt["images"] for prompt in groups["prompts"]
-    )
+    frame = read_run(aged.path / "reports/t2i/run.json").to_frame("parity")
+    shares = frame[frame.metric == "group_share"]
+    assert set(shares.subject) == {"young", "adult", "old"}
+    assert shares.images.sum() == sum(row["facts"]["labelled"] for row in prompts)
 
 
 @pytest.mark.slow

@@ -251,8 +251,8 @@ def test_several_detectors_the_first_decides(project):
     result = project.run(*NURSE, "--t2i-detector", "second,colour")
     assert result.ret == INCONCLUSIVE_STATUS
     record = project.record()
-    scores = project.part("parity")["model_scores"]
-    assert {score["detector"] for score in scores} == {"second", "colour"}
+    scores = project.rows("parity", "model_bias_score")
+    assert {score["dims"]["detector"] for score in scores} == {"second", "colour"}
     assert set(record["prompts"][0]["images"][0]["detections"]) == {"second", "colour"}
 
 

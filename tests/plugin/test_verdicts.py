@@ -87,7 +87,9 @@ def test_a_verdict_that_hangs_on_undetected_images_is_inconclusive_and_says_so(p
     assert check["outcome"] == "INCONCLUSIVE"
     assert check["low"] > check["bound"], "the interval alone would decide"
     assert check["worst_case"]["low"] < check["bound"]
-    assert check["worst_case"] == project.part("parity")["model_scores"][0]["worst_case"]
+    facts = project.rows("parity", "model_bias_score")[0]["facts"]
+    worst = check["worst_case"]
+    assert (worst["low"], worst["high"]) == (facts["lowest"], facts["highest"])
     assert all(prompt["worst_case"]["undetected"] > 0 for prompt in record["prompts"])
     assert "undetected, 0.1" in project.page()
     assert check["hangs_on_undetected"]
@@ -158,8 +160,8 @@ def model_check(folder):
 
 def test_the_papers_score_is_shown_beside_the_corrected_one(fair):
     check = model_check(fair)
-    (whole, *_) = fair.part("parity")["model_scores"]
-    assert check["estimate"] < check["paper"] == whole["paper"]
+    (whole, *_) = fair.rows("parity", "model_bias_score")
+    assert check["estimate"] < check["paper"] == whole["facts"]["paper"]
 
 
 PAPERS = """

@@ -19,8 +19,7 @@ from pytest_t2i.adapters.finders.tags import Vocabulary
 from pytest_t2i.adapters.models.manifest import read_manifest
 from pytest_t2i.adapters.models.model_index import read_index
 from pytest_t2i.adapters.registry import Registries
-from pytest_t2i.audits.parity.record import ModelScoreRecord, ParityPart
-from pytest_t2i.data import Detection, Interval, Outcome, Undetected
+from pytest_t2i.data import Detection, Interval, Outcome, Row, Undetected
 from pytest_t2i.labels import prompts_of, read_labels, vocabulary_of
 from pytest_t2i.labels.labels_csv import read_label_file
 from pytest_t2i.prompts import read_axes, read_captions, read_reference, read_stereotypes
@@ -75,7 +74,15 @@ class Document:
 
 
 INTERVAL = Interval(0.5, 0.1, 0.9, 0.95, "clopper-pearson", 4)
-SCORE = ModelScoreRecord("model", "colour", INTERVAL, 0.5, 0.1, 1, 1)
+SCORE = Row(
+    "model_bias_score",
+    "model",
+    "model",
+    INTERVAL,
+    {"detector": "colour"},
+    {"paper": 0.5, "fair_model": 0.1},
+    {"prompts": 1, "clear_images": 1},
+)
 
 
 def _run() -> str:
@@ -123,7 +130,7 @@ def _run() -> str:
         work={"planned": 2, "made": 2},
         checks=(check,),
         prompts=(prompt,),
-        audits={"parity": AuditRecord(1, ParityPart((SCORE,)))},
+        audits={"parity": AuditRecord(rows=(SCORE,))},
     ).to_json()
 
 

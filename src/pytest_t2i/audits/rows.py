@@ -120,24 +120,43 @@ def chart_of(
         low, high = min([*ends, 0.0]), max([*ends, 1.0])
     return BarChart(
         chart.title, bars, low, high, chart.unit or chart.metrics[0].replace("_", " "),
-        chart.note, chart.digits, chart.level, chart.columns,
+        chart.note, chart.digits, chart.level, tuple(map(_heading, chart.columns)),
         form="signed" if is_signed else "", ends=chart.ends,
+        reference=_heading(chart.reference),
     )  # fmt: skip
+
+
+def _heading(name: str) -> str:
+    """Return the name of a count or fact as a heading: ``Clear images``."""
+    return name.replace("_", " ").capitalize()
 
 
 def _bar(row: Row, chart: RowChart, checks: Sequence[Check], *, is_signed: bool) -> Bar:
-    judged = [
-        check
-        for check in checks
-        if (check.metric, check.subject, check.against) == (row.metric, row.subject, "limit")
-    ]
+    judged = [check for check in checks if _is_about(check, row)]
     bar = Bar.judged(row.name if len(chart.metrics) == 1 else row.metric, row.interval, judged)
     limits = tuple(sign * limit for limit in bar.limits for sign in (-1, 1))
-    cells = tuple(row.counts.get(name, row.facts.get(name)) for name in chart.columns)
+    known: dict[str, Any] = {**row.dims, **row.facts, **row.counts}
+    reference = known.get(chart.reference)
     return Bar(
         bar.name, bar.interval, "", row.absent, limits if is_signed else bar.limits, bar.outcome,
-        cells=cells,
+        reference if isinstance(reference, float) else None,
+        cells=tuple(known.get(name) for name in chart.columns),
     )  # fmt: skip
+
+
+def _is_about(check: Check, row: Row) -> bool:
+    """Return whether a check judged this quantity; a test may have only some of the run's prompts.
+
+    What is worse away from zero, or from a half, is judged folded there.
+    """
+    from pytest_t2i.verdicts.judge import folded
+
+    same = (check.metric, check.subject, check.against) == (row.metric, row.subject, "limit")
+    if not same or row.interval is None or check.interval is None:
+        return same and row.interval is check.interval
+    ways = (row.interval, abs(row.interval), folded(row.interval, "away_from_half"))
+    judged = (check.low, check.high)
+    return any((way.low, way.high) == judged for way in ways)
 
 
 class RowAudit(Audit[Rows]):

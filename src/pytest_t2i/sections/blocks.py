@@ -480,6 +480,8 @@ class RowChart:
     level: Level = "body"
     ends: tuple[str, str] = ("", "")
     """Meaning of the ends of the scale."""
+    reference: str = ""
+    """Fact to compare the value with, such as ``fair_model``; "" for none."""
 
 
 Block = Paragraph | Note | Table | BarChart | CurveChart | Plane | Album | Overlays | RowChart

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.audits.parity.record import CellRecord, CellsRecord, ParityPart
 from pytest_t2i.audits.stereotypes.report import StereotypeRecord, StereotypesPart
 from pytest_t2i.cli.main import main
-from pytest_t2i.data import Interval
+from pytest_t2i.data import Interval, Row
 from pytest_t2i.metrics import stereotype_score
 from pytest_t2i.prompts.internet_users import FORM, Footprints, of_no_concept, read_footprints
 from pytest_t2i.runs.record.build_record import with_blocks
@@ -111,11 +110,16 @@ def crossing(*alone):
     """SDv3 with two nationalities crossed with a profession, and these prompts of one word."""
     crossed = "nationality-x-profession"
     prompts = (prompt(crossed, "Indian, doctor", 98), prompt(crossed, "Iranian, doctor", 100))
-    cells = tuple(CellRecord(one.id, one.concept.split(", ")[0], "doctor", None) for one in prompts)
-    table = CellsRecord("nationality", "profession", cells)
+    cells = tuple(
+        Row(
+            "share_of_men", one.id, "prompt", None,
+            {"nationality": one.concept.split(", ")[0], "profession": "doctor"},
+        )
+        for one in prompts
+    )  # fmt: skip
     return with_blocks(RunRecord(
         "2026-01-01T00:00:00+00:00", 1.0, "SDv3", {}, {}, WORK, prompts=(*alone, *prompts),
-        audits={"parity": AuditRecord(1, ParityPart(cells=(table,)))},
+        audits={"parity": AuditRecord(rows=cells)},
     ))  # fmt: skip
 
 

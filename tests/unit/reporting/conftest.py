@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from gap_rows import gap_row
 from PIL import Image
+from score_rows import score_row
 
-from pytest_t2i.audits.parity.record import ModelScoreRecord, ParityPart
 from pytest_t2i.audits.stereotypes.report import StereotypeRecord, StereotypesPart
 from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
 from pytest_t2i.metrics.info import INFO
@@ -133,11 +133,10 @@ def record(tmp_path: Path) -> RunRecord:
         work={"planned": 10, "made": 4, "detected": 8, "refused": 2, "seconds": 2.5,
               "notes": ["halved"]},
         checks=CHECKS,
-        audits={"parity": AuditRecord(1, ParityPart(tuple(
-            ModelScoreRecord("model", name, between(0.7, 0.5, 0.9), 0.75, 0.37,
-                             3, 7, Bounds(0.3, 0.85, 0.3))
+        audits={"parity": AuditRecord(rows=tuple(
+            score_row(between(0.7, 0.5, 0.9), detector=name, worst=Bounds(0.3, 0.85, 0.3))
             for name in ("colour", "second")
-        ))), "stereotypes": AuditRecord(1, StereotypesPart((
+        )), "stereotypes": AuditRecord(1, StereotypesPart((
             StereotypeRecord("nationality-iranian-turban", "Iranian", "turban", "colour", 0.02,
                              between(0.12, 0.0, 0.3), between(0.1, 0.0, 0.28), "OASIS Table 1"),
             StereotypeRecord("nationality-iranian-old", "Iranian", "old", "colour", 0.4,

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from score_rows import score_row
 
-from pytest_t2i.audits.parity.record import ModelScoreRecord, ParityPart
 from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting import baseline, first_screen, formatting, verdict_section
@@ -54,15 +54,13 @@ RECORDED = BaselineRecord(
     "shipped.json", "sdxl", "0123456789abcdef", "2026-11-20T17:07:52+00:00", 20, 3,
     is_same_model=False, differences=("torch: baseline 2.4, now 2.5",),
 )  # fmt: skip
-NINE = ModelScoreRecord(
-    "model", "colour", Interval(0.055, 0.0, 0.1, 0.95, "x", 9), None, 0.09, 9, 180
-)  # fmt: skip
+NINE = score_row(Interval(0.055, 0.0, 0.1, 0.95, "x", 9), None, 0.09, (9, 180), detector="colour")
 
 
 def run(*judged, **more):
     return with_blocks(RunRecord(
         "2026-11-21T10:00:00+00:00", 1.0, "mine", {"inconclusive": ["pass", "status"]}, {}, WORK,
-        checks=judged, audits={"parity": AuditRecord(1, ParityPart((NINE,)))}, **more,
+        checks=judged, audits={"parity": AuditRecord(rows=(NINE,))}, **more,
     ))  # fmt: skip
 
 

@@ -14,7 +14,6 @@ from pytest_t2i.audits.dependencies import report as dependencies
 from pytest_t2i.audits.detector_validation import report as trials
 from pytest_t2i.audits.emergence import report as emergence
 from pytest_t2i.audits.objects import report as objects
-from pytest_t2i.audits.parity import record as parity
 from pytest_t2i.audits.stereotypes import report as stereotypes
 from pytest_t2i.audits.variety import report as variety
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Row, Undetected
@@ -30,7 +29,6 @@ PARTS = {
     "Bounds": Bounds,
     "Detection": Detection,
     "checks": Check,
-    "model_scores": parity.ModelScoreRecord,
     "prompts": records.PromptRecord,
     "stereotypes": stereotypes.StereotypeRecord,
     "rows": Row,
@@ -40,11 +38,7 @@ PARTS = {
     "dependencies": dependencies.DependenciesRecord,
     "audits": records.AuditRecord,
     "variety": variety.VarietyRecord,
-    "groups": parity.GroupsRecord,
-    "cells": parity.CellsRecord,
-    "audits.parity.record": parity.ParityPart,
     "trials": trials.TrialRecord,
-    "correction": parity.CorrectionRecord,
 }
 
 
@@ -59,9 +53,6 @@ def named(section):
 def test_every_key_is_documented_and_nothing_else(section):
     keys = {field.name for field in fields(PARTS[section])}
     inner = {"prompts": records.ImageRecord, "trials": trials.MistakeRecord}
-    inner["correction"] = parity.CorrectedPrompt
-    inner["cells"] = parity.CellRecord
-    inner["groups"] = parity.GroupPrompt
     inner["checks"] = MovedPrompt
     extra = {field.name for field in fields(inner[section])} if section in inner else set()
     if section == "objects":

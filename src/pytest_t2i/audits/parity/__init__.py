@@ -7,24 +7,25 @@ Tests use the fixtures ``sample`` and ``samples``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Fixture, PackagedAudit, attributes
+from pytest_t2i.audits.audit import Fixture, attributes
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.summary import AFTER_FAILURE, FirstScreen, PromptScore, Step
+from pytest_t2i.audits.rows import RowAudit, Rows
+from pytest_t2i.audits.summary import AFTER_FAILURE, FirstScreen, PromptScore, Step, Summary
 
 if TYPE_CHECKING:
-    from pytest_t2i.audits.parity.record import ParityPart
     from pytest_t2i.audits.samples import Sample, Samples
+    from pytest_t2i.data import Row
+    from pytest_t2i.sections import Section
     from pytest_t2i.verdicts.baseline_file import Baseline
     from pytest_t2i.verdicts.check import Check
 
 
-class ParityAudit(PackagedAudit):
+class ParityAudit(RowAudit):
     """The audit of how far the images of a prompt, and of all prompts, are from even."""
 
     name = "parity"
-    keeps = "ParityPart"
     place = 10
     first_screen = FirstScreen(
         "model_bias_score",
@@ -80,13 +81,25 @@ class ParityAudit(PackagedAudit):
 
         return sample_members.prompt_score(sample)
 
-    def record(self, context: AuditContext) -> ParityPart | None:
-        """Return scores, groups, cells and corrections over all prompts of the run."""
-        from pytest_t2i.audits.parity import recording
+    def rows(self, context: AuditContext) -> Iterator[Row]:
+        """Yield scores, groups, cells and corrections over all prompts of the run."""
+        from pytest_t2i.audits.parity import measured_rows
 
-        return recording.measured(context)
+        return measured_rows.measured_rows(context)
 
-    def next_steps(self, record: ParityPart, context: AuditContext) -> Iterator[Step]:
+    def sections(self, record: Rows, run: Any) -> Sequence[Section]:
+        """Return the sections of scores, groups, crossed axes and corrections."""
+        from pytest_t2i.audits.parity import report
+
+        return report.sections(record, run)
+
+    def summary(self, record: Rows) -> Summary:
+        """Return what is shown outside of the sections."""
+        from pytest_t2i.audits.parity import report
+
+        return report.summary(record)
+
+    def next_steps(self, record: Rows, context: AuditContext) -> Iterator[Step]:
         """Return which prompts explain a model's failure, and what would settle it."""
         from pytest_t2i.audits.parity import advice
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.stereotypes.report import StereotypeRecord
-from pytest_t2i.data import Interval
+from pytest_t2i.data import Interval, Row
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.prompts.internet_users import (
     Footprints,
@@ -141,37 +141,36 @@ def _footprint(run: Any, footprints: Footprints, level: float, seed: int) -> Foo
     return Footprint(run.model, correlation, means, needed=needed if len(groups) < needed else 0)
 
 
-def _crossed_tables(run: Any) -> tuple[Any, ...]:
-    """Return the tables of axes that a run crossed."""
-    return getattr(run.part("parity"), "cells", ())
+def _crossed(run: Any) -> list[Row]:
+    """Return the prompts of a run that cross two axes, with the word of each axis."""
+    rows = run.part("parity") or ()
+    return [row for row in rows if row.metric == "share_of_men" and len(row.dims) == 2]  # noqa: PLR2004
 
 
 def _additions_of_run(run: Any, level: float) -> Iterator[Addition]:
     """Yield every crossed prompt with each of its words alone, where the run has both."""
     alone = {(p.axis, p.concept): p for p in run.prompts if p.variant == "neutral"}
     by_id = {prompt.id: prompt for prompt in run.prompts}
-    for table in _crossed_tables(run):
-        for cell in table.cells:
-            sides = ((table.rows, cell.row, cell.column), (table.columns, cell.column, cell.row))
-            for axis, concept, added in sides:
-                single, crossed_prompt = alone.get((axis, concept)), by_id.get(cell.id)
-                if single is not None and crossed_prompt is not None:
-                    yield from _addition(run.model, concept, added, (single, crossed_prompt), level)
+    for row in _crossed(run):
+        (rows, down), (columns, across) = ((axis, str(word)) for axis, word in row.dims.items())
+        for axis, concept, added in ((rows, down, across), (columns, across, down)):
+            single, crossed_prompt = alone.get((axis, concept)), by_id.get(row.subject)
+            if single is not None and crossed_prompt is not None:
+                yield from _addition(run.model, concept, added, (single, crossed_prompt), level)
 
 
 def _words_missing(run: Any) -> Iterator[str]:
     """Yield a note, with the remedy, on every crossing whose words the run does not have alone."""
     alone = {(p.axis, p.concept) for p in run.prompts if p.variant == "neutral"}
-    for table in _crossed_tables(run):
-        pairs = [
-            *((table.rows, cell.row) for cell in table.cells),
-            *((table.columns, cell.column) for cell in table.cells),
-        ]
-        absent = [pair for pair in dict.fromkeys(pairs) if pair not in alone]
+    tables: dict[str, list[tuple[str, Any]]] = {}
+    for row in _crossed(run):
+        tables.setdefault(" x ".join(row.dims), []).extend(row.dims.items())
+    for table, pairs in tables.items():
+        absent = sorted(pair for pair in dict.fromkeys(pairs) if pair not in alone)
         if absent:
             axes = " and ".join(dict.fromkeys(axis for axis, _ in absent))
             yield (
-                f"{run.model}: {table.rows} x {table.columns}: their words alone are missing "
+                f"{run.model}: {table}: their words alone are missing "
                 f"({some([word for _, word in absent])}). Add {axes} to the marker beside "
                 "intersection(...), and run again."
             )
@@ -229,7 +228,7 @@ def side_by_side(runs: Sequence[Any], users: Path | None, level: float, seed: in
 
 
 def _check_something(runs: Sequence[Any], *, has_values: bool, missing: Sequence[str]) -> None:
-    if not any(looked_for(run) or _crossed_tables(run) for run in runs):
+    if not any(looked_for(run) or _crossed(run) for run in runs):
         raise ConfigurationError(
             "none of these runs looked for stereotypes or crossed two axes: run suites/stereotypes"
         )

@@ -10,7 +10,7 @@ from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.summary import FirstScreen, Summary
 from pytest_t2i.data import Interval
 from pytest_t2i.runs.record.record import RunRecord
-from pytest_t2i.sections import Paragraph
+from pytest_t2i.sections import Block, Paragraph
 
 
 def summaries(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> Iterator[Summary]:
@@ -28,11 +28,22 @@ def first_screens(audits: Sequence[Audit[Any]] | None = None) -> list[FirstScree
 
 def headlines(record: RunRecord) -> list[str]:
     """Return the one-line headline of each audit that has one."""
-    of_records = [summary.headline for summary in summaries(record) if summary.headline]
-    with_rows = [audit for audit in record.audits.values() if audit.rows]
-    blocks = (block for audit in with_rows for each in audit.blocks for block in each.blocks)
-    lines = (b.text for b in blocks if isinstance(b, Paragraph) and b.level == "summary")
-    return [*of_records, *filter(None, lines)]
+    said = {
+        audit.name: audit.summary(part).headline
+        for audit in installed_audits()
+        if (part := record.part(audit.name)) is not None
+    }
+    shown = {
+        name: next((b.text for each in audit.blocks for b in each.blocks if _is_line(b)), "")
+        for name, audit in record.audits.items()
+    }
+    names = [*said, *(name for name in shown if name not in said)]
+    lines = (said.get(name) or shown.get(name, "") for name in names)
+    return [line for line in lines if line]
+
+
+def _is_line(block: Block) -> bool:
+    return isinstance(block, Paragraph) and block.level == "summary"
 
 
 def series_of_audits(
@@ -43,8 +54,11 @@ def series_of_audits(
     >>> series_of_audits(RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {}))
     {}
     """
-    return {
+    known = {
         name: interval
         for summary in summaries(record, audits)
         for name, interval in summary.series.items()
     }
+    # Rows say it even where their audit is not installed.
+    rows = (record.part(name) for name, audit in record.audits.items() if audit.rows)
+    return {name: interval for part in rows for name, interval in part.series().items()} | known

@@ -6,18 +6,12 @@ import re
 from dataclasses import replace
 
 import pytest
+from score_rows import score_row
 
 from pytest_t2i.audits.parity import ParityAudit
-from pytest_t2i.audits.parity.record import (
-    CellRecord,
-    CellsRecord,
-    CorrectedPrompt,
-    CorrectionRecord,
-    GroupsRecord,
-    ModelScoreRecord,
-    ParityPart,
-)
-from pytest_t2i.data import Bounds, Interval, Outcome
+from pytest_t2i.audits.rows import Rows
+from pytest_t2i.data import Bounds, Interval, Outcome, Row
+from pytest_t2i.metrics.info import INFO
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summary_lines
@@ -31,56 +25,69 @@ def between(estimate, low, high, method="test"):
     return Interval(estimate, low, high, 0.95, method, 4)
 
 
-SCORE = ModelScoreRecord(
-    "model", "clip", between(0.7, 0.5, 0.9), 0.75, 0.37, 3, 7,
-    Bounds(0.3, 0.85, 0.3),
-)  # fmt: skip
-SCORES = (SCORE, replace(SCORE, name="job", floor=0.4), replace(SCORE, detector="other"))
+WORST = Bounds(0.3, 0.85, 0.3)
+SCORE = score_row(between(0.7, 0.5, 0.9), worst=WORST)
+SCORES = (
+    SCORE,
+    score_row(between(0.7, 0.5, 0.9), floor=0.4, name="job", worst=WORST),
+    score_row(between(0.7, 0.5, 0.9), detector="other", worst=WORST),
+)
 LIMIT = Check(
     "test_it", "model_bias_score", "model", Outcome.FAIL, 0.7, 0.5, 0.9, 0.95, "test", 3, "<=", 0.2
 )
-PART = ParityPart(
-    SCORES,
-    (GroupsRecord("ages", {"old": between(0.25, 0.1, 0.4), "young": between(0.75, 0.6, 0.9)}),),
-    (CellsRecord("nationality", "job", (
-        CellRecord("a", "Iranian", "chef", between(1.0, 0.84, 1.0)),
-        CellRecord("b", "Indian", "cook", None),
-    )),),
-    CorrectionRecord("mine", "clip", 48, 1, 0.75, between(0.6, 0.4, 0.8),
-                     30, (CorrectedPrompt("job-nurse", 8, 0.5, between(-0.25, -0.5, 0.1)),)),
+AGES = {"detector": "ages"}
+GROUPS = (
+    Row("group_share", "old", "group", between(0.25, 0.1, 0.4), AGES),
+    Row("group_share", "young", "group", between(0.75, 0.6, 0.9), AGES),
+    Row("group_distance", "model", "model", None, AGES),
+)
+CELLS = (
+    Row("share_of_men", "a", "prompt", between(1.0, 0.84, 1.0),
+        {"nationality": "Iranian", "job": "chef"}),
+    Row("share_of_men", "b", "prompt", None, {"nationality": "Indian", "job": "cook"}),
 )  # fmt: skip
+CORRECTION = Row(
+    "corrected_model_bias_score", "clip", "detector", between(0.6, 0.4, 0.8), {},
+    {"labelled": "mine", "by_detector": 0.75, "labels_to_halve": 30},
+    {"labels": 48, "left_out": 1, "annotators": 0},
+)  # fmt: skip
+PROMPT = Row(
+    "corrected_prompt_bias_score", "job-nurse", "prompt", between(-0.25, -0.5, 0.1), {},
+    {"by_detector": 0.5}, {"labels": 8},
+)  # fmt: skip
+PART = Rows((*SCORES, *GROUPS, *CELLS, CORRECTION, PROMPT))
 
 
 def run_of(part, *checks, **provenance):
-    audits = {"parity": AuditRecord(1, part)}
-    return with_blocks(
-        RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, provenance, {}, checks, audits=audits)
-    )
+    run = RunRecord(
+        "2026-11-21T10:00:00+00:00", 1.0, "m", {}, provenance, {}, checks,
+        audits={"parity": AuditRecord.of(part)}, metrics=dict(INFO),
+    )  # fmt: skip
+    return with_blocks(run)
 
 
 def sections(part=PART, *checks):
-    return {one.title: one for one in ParityAudit().sections(part, run_of(part, *checks))}
+    return {one.title: one for one in run_of(part, *checks).sections}
 
 
 def blocks(section, kind):
     return [block for block in section.blocks if isinstance(block, kind)]
 
 
-def test_a_limit_judges_the_deciding_detector_alone():
-    (chart,) = blocks(sections(PART, LIMIT)["Model bias score"], BarChart)
-    assert [(bar.name, bar.cells[1], bar.outcome) for bar in chart.bars] == [
+def test_a_limit_judges_the_score_that_it_was_compared_with():
+    chart, by_axis = blocks(sections(PART, LIMIT)["Model bias score"], BarChart)
+    assert [(bar.name, bar.cells[1], bar.outcome) for bar in (*chart.bars, *by_axis.bars)] == [
         ("all", "clip", Outcome.FAIL),
-        ("all", "other", None),
+        ("all", "other", Outcome.FAIL),
         ("job", "clip", None),
     ]
-    assert [bar.reference for bar in chart.bars] == [0.37, 0.37, 0.4]
+    assert [bar.reference for bar in (*chart.bars, *by_axis.bars)] == [0.37, 0.37, 0.4]
     assert chart.bars[0].limits == (0.2,)
 
 
 def test_a_check_of_other_prompts_is_not_of_this_score():
-    (chart,) = blocks(
-        sections(PART, replace(LIMIT, estimate=0.1, low=0.0))["Model bias score"], BarChart
-    )
+    other = replace(LIMIT, estimate=0.1, low=0.0)
+    chart, _ = blocks(sections(PART, other)["Model bias score"], BarChart)
     assert chart.bars[0].outcome is None
 
 
@@ -104,9 +111,9 @@ def test_every_part_has_its_line_on_the_terminal():
 
 def test_after_correction_there_is_one_score_with_the_uncorrected_beside_it():
     by_people = replace(LIMIT, method="cluster-bootstrap + ppi++")
-    corrected = replace(SCORE, uncorrected=between(0.8, 0.7, 0.9), worst_case=None)
-    correction = replace(PART.correction, annotators=2)
-    part = replace(PART, model_scores=(corrected, *SCORES[2:]), correction=correction)
+    corrected = score_row(between(0.7, 0.5, 0.9), uncorrected=0.8)
+    correction = replace(CORRECTION, counts={**CORRECTION.counts, "annotators": 2})
+    part = Rows((corrected, *SCORES[2:], *GROUPS, *CELLS, correction, PROMPT))
     for checks in ((), (by_people,)):
         section = sections(part, *checks)["Corrected by people's labels"]
         (told,) = [one.text for one in blocks(section, Paragraph)]
@@ -118,7 +125,7 @@ def test_after_correction_there_is_one_score_with_the_uncorrected_beside_it():
     summary = ParityAudit().summary(part)
     assert summary.headline.startswith("corrected by 48 labels of 2 annotators: ")
     assert summary.figures[0].notes[-1] == "corrected by people's labels; uncorrected 0.800"
-    assert summary.series["model_bias_score/model"] == corrected.corrected
+    assert summary.series["model_bias_score/model"] == corrected.value
     lines = [text for text, _ in summary_lines(list(sections(part).values()))]
     assert not [line for line in lines if line.endswith("; clip)")]
 
@@ -126,21 +133,21 @@ def test_after_correction_there_is_one_score_with_the_uncorrected_beside_it():
 def test_where_people_labelled_images_groups_say_that_nothing_corrects_them():
     told = "People's labels do not correct these groups: they correct scores of male and female"
     run = run_of(PART, **{"people's labels": {"images": 48}})
-    by_people = {one.title: one for one in ParityAudit().sections(PART, run)}
+    by_people = {one.title: one for one in run.sections}
     assert told in str(by_people["Groups by ages"])
     assert told not in str(sections()["Groups by ages"])
 
 
 def test_what_was_not_measured_has_no_section():
-    assert sections(ParityPart()) == {}
-    assert list(sections(ParityPart(SCORES))) == ["Model bias score"]
+    assert ParityAudit().sections(Rows(), run_of(Rows())) == []
+    assert list(sections(Rows(SCORES))) == ["Model bias score"]
 
 
 def test_the_page_and_markdown_show_every_number(tmp_path):
     page = render_html(run_of(PART, LIMIT), tmp_path)
     words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
     markdown = render_markdown(run_of(PART, LIMIT))
-    for text in ("0.300 to 0.850", "0.370", "100 % [84 %, 100 %]"):
+    for text in ("0.300", "0.850", "0.370", "100 % [84 %, 100 %]"):
         assert text in words
         assert text in markdown.replace("\\", "")
     for text in (
@@ -153,16 +160,6 @@ def test_the_page_and_markdown_show_every_number(tmp_path):
 def test_series_follow_the_deciding_detector():
     summary = ParityAudit().summary(PART)
     assert list(summary.series) == ["model_bias_score/model", "model_bias_score/job"]
-    assert summary.series["model_bias_score/model"] == SCORE.corrected
-    assert len(summary.frames["scores"].rows) == 3
+    assert summary.series["model_bias_score/model"] == SCORE.value
+    assert len(summary.frames["parity"].rows) == len(PART.rows)
     assert summary.headline.startswith("model bias score 0.700 [0.500, 0.900] over 3 prompts")
-
-
-def test_what_labels_made_of_scores_are_tables():
-    frames = ParityAudit().summary(PART).frames
-    (model,) = frames["correction"].rows
-    assert model[:3] == ("clip", 48, 0)
-    assert model[-1].estimate == 0.6
-    ((name, labels, *_),) = frames["corrected_prompts"].rows
-    assert (name, labels) == ("job-nurse", 8)
-    assert not ParityAudit().summary(ParityPart()).frames["correction"].rows

@@ -11,12 +11,12 @@ from dataclasses import replace
 import pytest
 from gap_rows import gap_row
 from huggingface_hub import ModelCard
+from score_rows import score_row
 
 from pytest_t2i import Interval, RunRecord
-from pytest_t2i.audits.parity.record import ModelScoreRecord, ParityPart
 from pytest_t2i.audits.stereotypes.report import StereotypeRecord, StereotypesPart
 from pytest_t2i.cli.main import main
-from pytest_t2i.data import Detection, Outcome, Undetected
+from pytest_t2i.data import Bounds, Detection, Outcome, Undetected
 from pytest_t2i.errors import (
     ConfigurationError,
     FileFormatError,
@@ -47,9 +47,9 @@ COLUMNS = {
         "undetected", "prompt_bias_score", "prompt_bias_score_low", "prompt_bias_score_high",
     ),
     "images": ("id", "prompt", "variant", "seed", "file", "detector", "label", "undetected"),
-    "scores": (
-        "set", "detector", "prompts", "clear_images", "fair_model",
-        "corrected", "corrected_low", "corrected_high", "paper",
+    "parity": (
+        "metric", "about", "subject", "detector", "value", "value_low", "value_high",
+        "prompts", "clear_images", "name", "paper", "fair_model", "lowest", "highest", "absent",
     ),
     "stereotypes": (
         "id", "concept", "attribute", "expected", "share", "share_low", "share_high",
@@ -61,7 +61,7 @@ COLUMNS = {
     ),
 }  # fmt: skip
 GAP = gap_row("image", SCORE, (0.1, 0.2), 3)
-MODEL = ModelScoreRecord("model", "clip", SCORE, 0.5, 0.1, 1, 1)
+MODEL = score_row(SCORE, 0.5, 0.1, (1, 1), worst=Bounds(0.1, 0.9, 0.5))
 
 
 def check(outcome, subject="model", test="suites/test_a.py::test_m"):
@@ -110,7 +110,7 @@ def run():
         {"planned": 2, "made": 2},
         checks=(check(Outcome.FAIL), check(Outcome.INCONCLUSIVE, "job-a"), check(Outcome.PASS)),
         audits={
-            "parity": AuditRecord(1, ParityPart((MODEL,))),
+            "parity": AuditRecord(rows=(MODEL,)),
             "stereotypes": AuditRecord(1, StereotypesPart((STEREOTYPE,))),
             "neutrality": AuditRecord(rows=(GAP,)),
         },
@@ -126,7 +126,7 @@ def run():
         ("checks", 3),
         ("prompts", 1),
         ("images", 2),
-        ("scores", 1),
+        ("parity", 1),
         ("stereotypes", 1),
         ("neutrality", 1),
     ],
@@ -143,7 +143,7 @@ def test_tables(run, table, rows):
     )
     empty = with_blocks(RunRecord("", 0.0, "", {}, {}, {})).to_frame(table)
     # Dimensions, counts and facts are columns where rows have them.
-    assert empty.columns.tolist() == frame.columns.tolist() or table == "neutrality"
+    assert empty.columns.tolist() == frame.columns.tolist() or table in {"neutrality", "parity"}
 
 
 def test_an_unknown_table(run):

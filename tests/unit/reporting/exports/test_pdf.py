@@ -157,8 +157,8 @@ def test_a_table_stays_together_and_nothing_asks_to_be_opened(record, tmp_path):
     """Each set of prompts had a page of its own, in letters twice as large."""
     parity = record.audits["parity"]
     sets = [f"set{number}" for number in range(6)]
-    (score, *_) = parity.record.model_scores
-    rows = (score, *(replace(score, name=name) for name in sets))
+    (score, *_) = parity.rows
+    rows = (score, *(replace(score, subject=name, about="group") for name in sets))
     prompts = tuple(
         replace(prompt, id=f"{prompt.id}{number}", concept=f"{prompt.concept}{number}")
         for number in range(20)
@@ -167,7 +167,7 @@ def test_a_table_stays_together_and_nothing_asks_to_be_opened(record, tmp_path):
     crowded = replace(
         record,
         prompts=prompts,
-        audits={"parity": replace(parity, record=replace(parity.record, model_scores=rows))},
+        audits={"parity": replace(parity, rows=rows)},
         next_steps=("one step", "two steps", "three steps"),
     )
     write_pdf(crowded, tmp_path / "a.pdf")
