@@ -16,7 +16,7 @@ from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summary_lines
 from pytest_t2i.runs.record.build_record import with_blocks
-from pytest_t2i.runs.record.record import AuditRecord, RunRecord
+from pytest_t2i.runs.record.record import AuditRecord, MetricRecord, RunRecord
 from pytest_t2i.sections import BarChart, Paragraph
 from pytest_t2i.verdicts.check import Check
 
@@ -61,7 +61,8 @@ PART = Rows((*SCORES, *GROUPS, *CELLS, CORRECTION, PROMPT))
 def run_of(part, *checks, **provenance):
     run = RunRecord(
         "2026-11-21T10:00:00+00:00", 1.0, "m", {}, provenance, {}, checks,
-        audits={"parity": AuditRecord.of(part)}, metrics=dict(INFO),
+        audits={"parity": AuditRecord.of(part)},
+        metrics={name: MetricRecord.of(info) for name, info in INFO.items()},
     )  # fmt: skip
     return with_blocks(run)
 
