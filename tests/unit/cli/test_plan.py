@@ -69,7 +69,7 @@ def test_a_model_and_its_gate(capsys):
     assert "against a baseline, margin 0.2" in told
     limits("model_bias_score = 0.9\n")
     assert main(["plan", "--prompts", "30"]) == 0
-    assert "against a baseline, no margin" in capsys.readouterr().out
+    assert "against a baseline, margin 0.1 (by default)" in capsys.readouterr().out
 
 
 @pytest.mark.slow
