@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Row, Source
-from pytest_t2i.runs.record.record import AuditRecord, RunRecord
+from pytest_t2i.metrics.info import INFO
+from pytest_t2i.runs.record.record import AuditRecord, MetricRecord, RunRecord
 
 Record = TypeVar("Record")
 WHOLE: dict[type, Callable[[Callable[[str], str]], Any]] = {
@@ -112,7 +113,9 @@ def filled_run(say: Callable[[str], str] = str) -> RunRecord:
         for audit in installed_audits()
         if audit.record_type is not None
     }
-    return replace(filled(RunRecord, say), audits=parts)
+    names = {row.metric for part in parts.values() for row in part.rows} & set(INFO)
+    metrics = {name: MetricRecord.of(INFO[name]) for name in sorted(names)}
+    return replace(filled(RunRecord, say), audits=parts, metrics=metrics)
 
 
 def _value(name: str, kind: Any, say: Callable[[str], str]) -> Any:

@@ -612,11 +612,12 @@ def shades():
 
 def test_groups_of_a_prompt_have_their_shares(shades):
     pytest.importorskip("pandas")
-    frame = shades.to_frame("groups")
-    of_nurse = frame[frame["set"] == "profession-nurse"]
-    assert of_nurse["share"].sum() == pytest.approx(1)
-    assert of_nurse["images"].sum() == 20
-    assert (of_nurse["share_low"] <= of_nurse["share"]).all()
+    frame = shades.to_frame("parity")
+    of_model = frame[frame["metric"] == "group_share"]
+    assert of_model["value"].sum() == pytest.approx(1)
+    assert (of_model["value_low"] <= of_model["value"]).all()
+    (nurse,) = frame[frame["subject"] == "profession-nurse"].to_dict("records")
+    assert nurse["labelled"] == sum(nurse[group] for group in of_model["subject"]) == 20
 
 
 def test_a_score_of_two_genders_names_the_metric_of_other_labels(shades):

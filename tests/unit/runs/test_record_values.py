@@ -57,9 +57,9 @@ def written(tmp_path):
         ),
         ("prompts__0__prompt_bias_score__low", -1.2, "expected an interval within -1 to 1"),
         (
-            "audits__parity__record__model_scores__1__corrected__high",
+            "audits__parity__rows__1__value__high",
             7,
-            "got model_scores[1].corrected=0.",
+            "expected an interval within 0.0 to 1.0, got 0.",
         ),
         (
             "audits__emergence__record__emergence__0__centred_high",

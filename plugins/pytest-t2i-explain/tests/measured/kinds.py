@@ -172,8 +172,7 @@ HEAD = """# Real cases of every kind of culprit
 
 Made by `python tests/measured/kinds.py FOLDER`: four professions with 12 images each on both sides,
 every picture made, judged and explained by the commands of a user. The plants are those of
-`plants.py`. A third case of the scheduler is not in the table: its growth is so small that it takes
-240 images of each hybrid, and it was not run to its end.
+`plants.py`.
 
 | culprit | professions | changed | answer | right | images told / used |
 |---|---|---|---|---|---|

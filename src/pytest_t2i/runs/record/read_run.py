@@ -15,7 +15,7 @@ from pytest_t2i.files import convert, read_json
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.runs.record.picture_fields import with_texts
 from pytest_t2i.runs.record.picture_paths import exists
-from pytest_t2i.runs.record.record import SCHEMA, AuditRecord, RunRecord
+from pytest_t2i.runs.record.record import SCHEMA, AuditRecord, MetricRecord, RunRecord
 from pytest_t2i.sections.plain import section_of
 
 T = TypeVar("T")
@@ -48,6 +48,8 @@ def read_run(path: str | Path) -> RunRecord:
             for name, part in record.audits.items()
         },
     )
+    for name, part in record.audits.items():
+        _check_values(path, name, part, record.metrics)
     _check_outcomes(record, plain.get("outcome"), path)
     return _with_pictures_found(_in_order_of_detectors(record), path)
 
@@ -110,6 +112,20 @@ def _with_pictures_found(record: RunRecord, path: Path) -> RunRecord:
         return str(there / file)
 
     return with_texts(record, {PicturePath: found, LabelledPath: found})
+
+
+def _check_values(
+    path: Path, name: str, part: AuditRecord, metrics: Mapping[str, MetricRecord]
+) -> None:
+    """Raise FileFormatError where a row's interval lies outside of its metric's bounds."""
+    for number, row in enumerate(part.rows):
+        metric, value = metrics.get(row.metric), row.interval
+        if metric is None or value is None:
+            continue
+        low, high = metric.low, metric.high
+        if (low is not None and value.low < low) or (high is not None and value.high > high):
+            problem = f"expected an interval within {low} to {high}, got {value}."
+            raise FileFormatError(path, problem, where=f"audits.{name}.rows.{number}.value")
 
 
 def _read(path: Path, name: str, part: AuditRecord, audit: Audit[Any] | None) -> AuditRecord:
