@@ -933,8 +933,6 @@ class Verdict:
     message: str = ""
     labelled: Outcome | None = None
     """Outcome by the labelled images alone, where undetected images may leave the check open."""
-    hangs_on_undetected: bool = False
-    """Whether an INCONCLUSIVE lacks labels, not images."""
 
 
 def digest(value: Any) -> str:

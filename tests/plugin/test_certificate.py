@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from caveats import facts_of
 
 from pytest_t2i import read_run
 from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
@@ -47,7 +48,7 @@ def certify(project, *splits, fingerprint=None):
 def case(project):
     """The worst case of the check of the model."""
     (check,) = project.record()["checks"]
-    return check["by_certificate"]
+    return facts_of(check, "certificate")
 
 
 @pytest.mark.slow
@@ -75,7 +76,7 @@ def test_a_verdict_that_the_worst_group_would_turn_hangs_on_the_detector(project
     assert "hangs on the detector" in (project.path / "reports/t2i/index.html").read_text()
     assert "hangs on the detector" in (project.path / "reports/t2i/summary.md").read_text()
     run = read_run(project.path / "reports/t2i/run.json")
-    assert run.checks[0].by_certificate.hangs
+    assert {c.name: c.facts for c in run.checks[0].caveats}["certificate"]["hangs"]
 
 
 @pytest.mark.slow
@@ -99,7 +100,7 @@ def test_a_certificate_of_another_detector_leaves_no_verdict(project):
 def test_without_the_option_nothing_is_recorded(project):
     project.run("--t2i-images", "3", "-k", "test_model")
     (check,) = project.record()["checks"]
-    assert check["by_certificate"] is None
+    assert facts_of(check, "certificate") is None
     assert project.record()["settings"]["judge_certificate"] is None
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from html import unescape
 
 import pytest
+from caveats import remarks_of
 from PIL import Image
 
 from pytest_t2i import labels
@@ -102,7 +103,7 @@ def test_bars_verdicts_and_the_worst_prompts_go_by_people(sampled):
         assert check["estimate"] == pytest.approx(abs(own["estimate"]))
         assert any(
             "corrected by 48 labels of 1 annotator; uncorrected: " in told
-            for told in check["remarks"]
+            for told in remarks_of(check)
         )
     whole = score(project)
     assert whole["value"]["low"] > whole["facts"]["uncorrected"]
@@ -198,7 +199,7 @@ def test_too_few_labels_give_the_model_no_verdict_and_the_reason(sampled, few):
     assert told in unescape(project.page())
     assert told in (project.path / "reports/t2i/summary.md").read_text()
     assert corrections(project) == []
-    remarks = [c["remarks"] for c in project.record()["checks"] if not c["is_of_model"]]
+    remarks = [remarks_of(c) for c in project.record()["checks"] if not c["is_of_model"]]
     plain = sum(any(told.startswith("not corrected: ") for told in each) for each in remarks)
     assert plain <= sum(0 < count < 5 for count in FEW[few])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from caveats import remarks_of
 
 MODELS = '''
 import hashlib
@@ -148,7 +149,7 @@ def test_a_tenth_of_repeats_is_left_out_and_the_rest_judged(judged, project):
     assert all(check["low"] is not None for check in checks.values())
     assert {len(prompt["images"]) for prompt in project.record()["prompts"]} == {18}
     nurse = checks["prompt_bias_score", "w-nurse"]
-    assert any("2 repeated (judged with and without them)" in said for said in nurse["remarks"])
+    assert any("2 repeated (judged with and without them)" in said for said in remarks_of(nurse))
 
 
 @pytest.mark.slow
@@ -160,7 +161,7 @@ def test_the_model_is_judged_where_repeated_prompts_cannot_turn_its_verdict(judg
     many, printed, _ = judged("nurse", "--t2i-store", "other", words=MANY, images=60)
     model = many["model_bias_score", "model"]
     assert model["outcome"] == "PASS", model
-    assert any("repeat for a verdict on nurse" in remark for remark in model["remarks"])
+    assert any("repeat for a verdict on nurse" in remark for remark in remarks_of(model))
     nurse = many["prompt_bias_score", "w-nurse"]
     assert (nurse["outcome"], nurse["low"]) == ("INCONCLUSIVE", None)
     assert "no verdict for w-nurse" in printed

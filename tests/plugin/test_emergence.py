@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from caveats import remarks_of
 
 SUITE = """
 import pytest
@@ -121,7 +122,7 @@ def test_what_is_planted_is_found(measured):
     measured.result.stdout.fnmatch_lines(["*observe='velocity'*"])
     check = outcome_of(measured, "test_stereotype")
     assert (check["outcome"], check["metric"]) == ("INCONCLUSIVE", "spi")
-    assert any("judged from 80 images on" in told for told in check["remarks"])
+    assert any("judged from 80 images on" in told for told in remarks_of(check))
     assert check["estimate"] == pytest.approx(0.4, abs=0.02)
     alone = outcome_of(measured, "test_one_image")
     assert (alone["outcome"], alone["message"]) == ("INCONCLUSIVE", "one image shows no spread")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from caveats import how_decided, moved_of
 
 # The suite that comes with the repository, on words and images that a test can afford.
 SUITE = (Path(__file__).parents[2] / "suites/parity/test_regression.py").read_text()
@@ -36,7 +37,7 @@ def test_the_same_model_with_the_same_pictures_is_identical_and_green(shipped):
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["PASS: Identical to the baseline: the same model and the same*"])
     check = only(shipped)
-    assert check["decided_by"] == "identical pictures"
+    assert how_decided(check) == "identical pictures"
     assert (check["estimate"], check["before"]) == (0.0, check["after"])
     recorded = shipped.record()["baseline"]
     assert recorded["is_same_model"] is True
@@ -68,7 +69,7 @@ def test_few_images_of_the_same_model_are_identical_too(shipped):
 def test_other_seeds_of_the_same_model_are_green_where_growth_is_excluded(shipped):
     result = shipped.run(*IMAGES, *GATE, "--t2i-seed", "5")
     check = only(shipped)
-    assert check["decided_by"] == "margin"
+    assert how_decided(check) == "margin"
     assert check["bound"] == 0.1
     assert check["p_value"] > 0.05
     assert check["after"] - check["before"] == pytest.approx(check["estimate"])
@@ -96,11 +97,11 @@ def test_a_biased_model_is_red_and_lists_the_prompts_that_probably_changed(shipp
     assert check["outcome"] == "FAIL"
     assert check["before"] < 0.3
     assert check["after"] > 0.7
-    moved = {prompt["id"] for prompt in check["moved"]}
+    moved = {facts["id"] for facts in moved_of(check)}
     assert len(moved) >= 20
-    first = check["moved"][0]
-    assert first["after"] == {"male": 20, "female": 0, "undetected": 0}
-    assert first["before"]["male"] + first["before"]["female"] == 20
+    first = moved_of(check)[0]
+    assert [first[f"{label} after"] for label in ("male", "female", "undetected")] == [20, 0, 0]
+    assert first["male before"] + first["female before"] == 20
     assert first["id"] in shipped.page()
     assert "Prompts that probably became more biased" in shipped.page()
 
@@ -112,7 +113,7 @@ def test_a_margin_is_judged_by_the_interval_and_keeps_its_reason(shipped):
     )
     assert shipped.run(*IMAGES, *GATE, "--t2i-seed", "5").ret == 0
     check = only(shipped)
-    assert (check["decided_by"], check["bound"]) == ("margin", 0.4)
+    assert (how_decided(check), check["bound"]) == ("margin", 0.4)
     assert check["reason"] == "as agreed in June"
     assert "as agreed in June" in shipped.page()
 
@@ -140,7 +141,7 @@ def test_workers_tell_the_same_of_a_baseline(shipped):
 def test_pictures_of_then_stand_beside_those_of_now(shipped):
     assert shipped.run(*IMAGES, *GATE, model="biased").ret == 1
     pictures = shipped.record()["baseline"]["pictures"]
-    moved = {prompt["id"] for check in shipped.record()["checks"] for prompt in check["moved"]}
+    moved = {facts["id"] for check in shipped.record()["checks"] for facts in moved_of(check)}
     assert set(pictures) == moved
     now = {prompt["id"]: prompt["images"] for prompt in shipped.record()["prompts"]}
     for prompt, before in pictures.items():
@@ -194,7 +195,7 @@ def test_what_grew_is_pictured_where_no_prompt_is_probable(project):
     assert project.run("--t2i-images", "6", *GATE, model="biased").ret == 1
     record = project.record()
     (check,) = record["checks"]
-    assert not check["moved"]
+    assert not moved_of(check)
     (step,) = (step for step in record["next_steps"] if "grew most" in step)
     assert step.startswith("CEO, judge, nurse and 1 more grew most")
     pictured = {name.split("-")[-1] for name in record["baseline"]["pictures"]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from caveats import how_decided
 
 from pytest_t2i import read_run
 from pytest_t2i.cli.main import main
@@ -120,7 +121,7 @@ def test_a_baseline_gates_groups(project, monkeypatch):
     again = project.run(*how, "--t2i-baseline=base.json", "-k", "moved")
     again.assert_outcomes(passed=1, deselected=6)
     (check,) = project.record()["checks"]
-    assert check["decided_by"] == "identical pictures"
+    assert how_decided(check) == "identical pictures"
 
 
 STOPPING = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from caveats import remarks_of
 
 pytest.importorskip("openai")
 
@@ -51,7 +52,7 @@ def endpoint(project, monkeypatch):
 
 
 def remarks(endpoint):
-    return [remark for check in endpoint.record()["checks"] for remark in check["remarks"]]
+    return [remark for check in endpoint.record()["checks"] for remark in remarks_of(check)]
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from caveats import how_decided, remarks_of
 
 from pytest_t2i.verdicts.baseline_file import sealed
 
@@ -135,7 +136,7 @@ def test_the_same_pictures_have_not_changed(project, measured):
     project.take(measured)
     result = project.run(*IMAGES, "--t2i-baseline", "fair.json", "-k", "baseline")
     result.assert_outcomes(passed=1)
-    assert project.record()["checks"][0]["decided_by"] == "identical pictures"
+    assert how_decided(project.record()["checks"][0]) == "identical pictures"
 
 
 def test_a_drop_is_a_regression(project, measured):
@@ -151,7 +152,7 @@ def test_a_drop_is_a_regression(project, measured):
     result = project.run(*IMAGES, "--t2i-baseline", "fair.json", "-k", "baseline")
     result.assert_outcomes(failed=1)
     check = project.record()["checks"][0]
-    assert (check["outcome"], check["decided_by"]) == ("FAIL", "margin")
+    assert (check["outcome"], how_decided(check)) == ("FAIL", "margin")
     assert check["before"] - check["after"] == pytest.approx(0.3)
 
     fewer = project.run("--t2i-images", "8", "--t2i-baseline", "fair.json", "-k", "baseline")
@@ -226,7 +227,7 @@ def test_attributes_of_one_name_are_told_apart_in_a_baseline(project):
     again.assert_outcomes(passed=2, failed=1)
     again.stdout.fnmatch_lines(["*by all singular values, not *rank 2: leave rank out*"])
     both = [check for check in project.record()["checks"] if "both" in check["test"]]
-    assert {check["decided_by"] for check in both} == {"identical pictures"}
+    assert {how_decided(check) for check in both} == {"identical pictures"}
     assert both[0]["before"] != both[1]["before"]
 
     changed = TWO.replace("a green picture", "a dark picture")
@@ -239,5 +240,5 @@ def test_attributes_of_one_name_are_told_apart_in_a_baseline(project):
 def test_a_rare_kind_is_told(project):
     project.write({"conftest.py": CONFTEST, "test_suite.py": SUITE})
     project.run(*IMAGES, "--t2i-model", "biased", "-k", "samples or stereotype")
-    told = [line for check in project.record()["checks"] for line in check["remarks"]]
+    told = [line for check in project.record()["checks"] for line in remarks_of(check)]
     assert any("of 12 images lack it: below 5 the interval covers" in t for t in told)

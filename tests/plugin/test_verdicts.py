@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from caveats import facts_of
 
 from pytest_t2i.plugin.exit_status import INCONCLUSIVE_STATUS
 
@@ -79,20 +80,20 @@ def test_a_verdict_that_hangs_on_undetected_images_is_inconclusive_and_says_so(p
     result = project.run(*arguments, "-k", "test_model", model="biased")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
-        ["*whatever the *% undetected images show: 0.* to *", "*of the images are undetected*"]
+        ["*whatever the *% undetected images show: 0.* to *. More images would not decide while*"]
     )
     assert "more images would have decided" not in result.stdout.str()
     record = project.record()
     (check,) = record["checks"]
     assert check["outcome"] == "INCONCLUSIVE"
     assert check["low"] > check["bound"], "the interval alone would decide"
-    assert check["worst_case"]["low"] < check["bound"]
-    facts = project.rows("parity", "model_bias_score")[0]["facts"]
-    worst = check["worst_case"]
-    assert (worst["low"], worst["high"]) == (facts["lowest"], facts["highest"])
+    facts = facts_of(check, "undetected")
+    assert facts["low"] < check["bound"]
+    row = project.rows("parity", "model_bias_score")[0]["facts"]
+    assert (facts["low"], facts["high"]) == (row["lowest"], row["highest"])
     assert all(prompt["worst_case"]["undetected"] > 0 for prompt in record["prompts"])
     assert "undetected, 0.1" in project.page()
-    assert check["hangs_on_undetected"]
+    assert facts["lacks"]
     # Who takes them to be like the others goes by the labelled images alone.
     alike = project.run(
         *arguments, "-k", "test_model", "--t2i-undetected-alike", "0.9", model="biased"

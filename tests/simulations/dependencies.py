@@ -13,7 +13,8 @@ from object_worlds import objects_of
 from uncertainty import rate
 
 from pytest_t2i.audits.objects.measure import Objects
-from pytest_t2i.verdicts.limit import Limit, verdict_of
+from pytest_t2i.data import Limit
+from pytest_t2i.verdicts.judge_measurement import verdict_of
 from pytest_t2i.verdicts.measurement import Measurement
 
 LIMIT = Limit("object_bias_score", 0.8)

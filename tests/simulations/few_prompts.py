@@ -16,7 +16,6 @@ from uncertainty import rate
 
 from pytest_t2i.audits.evidence import SIDES, weaker, whatever_some_show
 from pytest_t2i.data import Evidence
-from pytest_t2i.generation.store.pixels import MOST_REPEATED
 from pytest_t2i.metrics import INFO
 from pytest_t2i.statistics import (
     model_bias_p_value,
@@ -24,6 +23,7 @@ from pytest_t2i.statistics import (
     prompt_bias_p_values,
     ranking,
 )
+from pytest_t2i.verdicts.caveats.equal_pictures import MOST_REPEATED
 
 ALPHA, LEVEL = 0.05, 0.9
 Floats = np.ndarray

@@ -14,8 +14,9 @@ from false_alarms import shown, table7
 
 from pytest_t2i import statistics
 from pytest_t2i.statistics.planning import even_biases, male_share
-from pytest_t2i.verdicts.baseline import ANCHOR_MARGIN, RELEASES
-from pytest_t2i.verdicts.run_level import LevelShare, RunLevel
+from pytest_t2i.verdicts.baseline import ANCHOR_MARGIN
+from pytest_t2i.verdicts.caveats.anchor import RELEASES
+from pytest_t2i.verdicts.caveats.run_level import LevelShare, RunLevel
 
 PROMPTS, IMAGES, LEVEL, DRIFT, BEFORE = 100, 100, 0.95, 0.02, 0.1
 ALPHA = 1.0 - LEVEL
@@ -98,7 +99,7 @@ def _is_red_in_steps(name: str, rng: np.random.Generator) -> bool:
 def run_fails(biases: np.ndarray, rng: np.random.Generator, *, is_shared: bool) -> bool:
     """Whether a run of twelve comparisons of an unchanged model fails, by permutation tests."""
     of_run = LevelShare(RunLevel(LEVEL, MANY), 1)
-    error = 1.0 - of_run.next_level() if is_shared else ALPHA
+    error = 1.0 - of_run.spend().level if is_shared else ALPHA
     for _ in range(MANY):
         before, now = rng.binomial(20, male_share(biases), size=(2, PROMPTS))
         p_value = statistics.change_p_value(

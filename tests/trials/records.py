@@ -32,6 +32,7 @@ from pytest_t2i.runs.record.read_run import read_run
 from pytest_t2i.runs.record.record import Counts, RunRecord
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.baseline_file import read_baseline
+from pytest_t2i.verdicts.caveats.how_decided import how_decided
 from pytest_t2i.verdicts.check import Check
 
 WANTED = "0 tracebacks, 0 hangs, 0 impossible numbers accepted"
@@ -67,9 +68,7 @@ COUNTS = (
 def whole() -> RunRecord:
     """A valid record with something in every field, as runs write them."""
     record = filled_run()
-    limit = replace(
-        record.checks[0], against="limit", decided_by="", operator="<=", bound=0.1, moved=()
-    )
+    limit = replace(record.checks[0], against="limit", operator="<=", bound=0.1)
     checks = (
         replace(
             limit,
@@ -80,7 +79,7 @@ def whole() -> RunRecord:
         ),
         replace(limit, metric="prompt_bias_score", outcome=Outcome.INCONCLUSIVE),
         replace(record.checks[0], metric="model_bias_score", subject="model", is_of_model=True),
-        replace(record.checks[0], decided_by="margin", outcome=Outcome.FAIL),
+        replace(record.checks[0], caveats=(how_decided("margin"),), outcome=Outcome.FAIL),
         replace(
             limit, estimate=None, low=None, high=None, level=None, outcome=Outcome.INCONCLUSIVE
         ),

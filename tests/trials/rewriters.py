@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import small_project as project
+from caveats import remarks_of
 from processes import ended
 
 SUITE = Path(__file__).parents[2] / "suites" / "rewriting"
@@ -61,7 +62,7 @@ def fails(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def is_named(checks: list[dict[str, Any]], word: str = "woman") -> bool:
     """Whether a FAIL says that a gender is added, and by which word."""
     found = [check for check in fails(checks) if check["metric"] == "gender_added_share"]
-    return any(word in " ".join(check["remarks"]) for check in found)
+    return any(word in " ".join(remarks_of(check)) for check in found)
 
 
 def row(world: World, times: int) -> str:

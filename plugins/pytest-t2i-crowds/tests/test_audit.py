@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pytest_t2i import Outcome, People, Prompt
+from pytest_t2i.data import Limit
 from pytest_t2i.metrics import prompt_bias_score
-from pytest_t2i.verdicts.limit import Limit, verdict_of
+from pytest_t2i.verdicts.judge_measurement import verdict_of
 
 from pytest_t2i_crowds import Crowds, metrics
 from pytest_t2i_crowds.audit import _rows, by_chance, crowd_of, in_words

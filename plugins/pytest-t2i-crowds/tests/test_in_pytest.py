@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from caveats import how_decided
 from crowded import CONFTEST
 from pytest_t2i import read_run
 
@@ -181,7 +182,7 @@ def test_company(crowds, baseline):
 
 def changes(studio):
     return {
-        check["metric"]: (check["outcome"], check["decided_by"])
+        check["metric"]: (check["outcome"], how_decided(check))
         for check in studio.record()["checks"]
     }
 

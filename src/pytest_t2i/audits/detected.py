@@ -23,8 +23,8 @@ from pytest_t2i.data import Bounds, Detection, Evidence, MetricInfo, Prompt, sig
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.files import checksum, from_here
 from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.generation.store.pixels import Repeats
 from pytest_t2i.statistics.undetected import worst_case_bounds
+from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
 from pytest_t2i.verdicts.measurement import Family
 
 MALE, FEMALE = "male", "female"

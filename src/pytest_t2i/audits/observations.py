@@ -18,8 +18,9 @@ from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import DetectorRef, RequestSettings
 from pytest_t2i.generation.seeds import seeding_of
 from pytest_t2i.generation.store import Store, StoredImage
-from pytest_t2i.generation.store.pixels import Pixels, Repeats
+from pytest_t2i.generation.store.pixels import Pixels, repeats_among
 from pytest_t2i.generation.traces import TEXT_FEATURES, text_key
+from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
 
 if TYPE_CHECKING:
     import numpy as np
@@ -154,7 +155,7 @@ class Observations:
 
     def repeats(self, prompt: Prompt, seeds: Sequence[int]) -> Repeats:
         """Return how many of a prompt's pictures repeat an earlier one."""
-        return Repeats.among(self.pixels(prompt, seeds))
+        return repeats_among(self.pixels(prompt, seeds))
 
     def revised_prompts(self, prompt: Prompt, seeds: Sequence[int]) -> list[str | None]:
         """Return the service's rewritten prompts, in the order of the seeds; None where unknown."""

@@ -53,10 +53,11 @@ from pytest_t2i.verdicts.baseline_file import (
     library_differences,
     read_baseline,
 )
-from pytest_t2i.verdicts.check import Against, Check
-from pytest_t2i.verdicts.limit import LimitValue, as_judged, operator_of
+from pytest_t2i.verdicts.check import Check
+from pytest_t2i.verdicts.judge_measurement import as_judged
+from pytest_t2i.verdicts.limit import LimitValue, operator_of
 from pytest_t2i.verdicts.limits_file import NAME_PARTS, LimitFiles, look_up, with_bound
-from pytest_t2i.verdicts.measurement import Measurement
+from pytest_t2i.verdicts.measurement import Against, Measurement
 
 SIZE = (100, 24)
 """Columns and lines of the printed summary if the size of the terminal is unknown."""

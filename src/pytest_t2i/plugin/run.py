@@ -67,8 +67,8 @@ from pytest_t2i.verdicts.baseline_file import (
     library_differences,
     read_baseline,
 )
-from pytest_t2i.verdicts.check import Against
 from pytest_t2i.verdicts.limits_file import LimitFiles, read_limits
+from pytest_t2i.verdicts.measurement import Against
 
 
 def header(settings: Settings, detectors: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from pytest_t2i.runs.record.build_record import PROMPTS
 from pytest_t2i.runs.record.record import BaselineRecord, RunRecord
 from pytest_t2i.sections import Album, Block, Note, Paragraph, Picture, Section, Table
 from pytest_t2i.sections.words import reason_words
+from pytest_t2i.verdicts.caveats.moved_prompts import moved_prompts as moved_of
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 
@@ -49,7 +50,7 @@ def baseline_sections(record: RunRecord) -> list[Section]:
 def moved_prompts(record: RunRecord) -> list[MovedPrompt]:
     """List the prompts that probably became more biased, each once, the likeliest first."""
     likeliest: dict[str, MovedPrompt] = {}
-    for prompt in (prompt for check in record.checks for prompt in check.moved):
+    for prompt in (prompt for check in record.checks for prompt in moved_of(check.caveats)):
         rival = likeliest.get(prompt.id)
         if rival is None or (prompt.probability or 0.0) > (rival.probability or 0.0):
             likeliest[prompt.id] = prompt

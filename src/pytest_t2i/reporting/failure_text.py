@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_t2i.data import Bounds, Outcome
+from pytest_t2i.data import Outcome
 from pytest_t2i.reporting.formatting import (
     allowed_words,
     chance_words,
@@ -35,10 +35,6 @@ def explained(check: Check) -> list[str]:
         lines.insert(1, pair)
     if check.paper is not None:
         lines.append(chance_words(check))
-    if check.worst_case is not None:
-        lines.append(worst_case(check.worst_case))
-    if check.by_certificate is not None:
-        lines.append(check.by_certificate.words)
     lines.append(allowed(check))
     if check.message:
         lines.append(check.message)
@@ -79,11 +75,6 @@ def _estimate_words(check: Check) -> str:
         f"{check.estimate:.3f}, {level} interval [{check.low:.3f}, {check.high:.3f}]"
         f" ({check.method}, n = {check.n}{evidence})"
     )
-
-
-def worst_case(bounds: Bounds) -> str:
-    """Return the bounds of the score over all that undetected images may show, in words."""
-    return f"whatever the {bounds.undetected:.0%} undetected images show: {bounds}"
 
 
 def allowed(check: Check) -> str:

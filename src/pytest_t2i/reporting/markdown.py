@@ -27,8 +27,8 @@ from pytest_t2i.reporting.formatting import (
 from pytest_t2i.reporting.hint import hint
 from pytest_t2i.reporting.run_facts import (
     TOOL,
-    certified_lines,
     distinct_words,
+    hanging_lines,
     how_known,
     label_status,
     looks_words,
@@ -225,8 +225,10 @@ def made(record: RunRecord) -> str:
     )
     distinct = f" Distinct pictures: {distinct_words(record)}." if record.distinct else ""
     looks = f" Looked at before: {looks_words(record)}." if record.looked_at_before else ""
-    certified = "".join(f" Certificate: {escape(line)}." for line in certified_lines(record))
-    return f"Images: {made_images(record)}.{distinct}{looks}{stopped}{certified}"
+    hanging = "".join(
+        f" {escape(sentence(name))}: {escape(line)}." for name, line in hanging_lines(record)
+    )
+    return f"Images: {made_images(record)}.{distinct}{looks}{stopped}{hanging}"
 
 
 def _judged(record: RunRecord) -> list[str]:

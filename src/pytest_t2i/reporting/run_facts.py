@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_t2i.adapters.endpoints.spending import fault_words
@@ -15,13 +15,16 @@ from pytest_t2i.reporting.formatting import (
     early_stopping_words,
     image_total,
     moment,
+    sentence,
     several,
     undetected_counts,
 )
 from pytest_t2i.runs.record.record import RunRecord
 from pytest_t2i.runs.record.summaries import summaries
-from pytest_t2i.runs.session.earlier_looks import looks_in_words
 from pytest_t2i.sections.words import reason_words
+from pytest_t2i.verdicts.caveats.caveat import Caveat
+from pytest_t2i.verdicts.caveats.earlier_looks import looks_in_words
+from pytest_t2i.verdicts.check import Check
 
 
 def made_images(record: RunRecord, rate: str = "") -> str:
@@ -99,24 +102,31 @@ def looks_words(record: RunRecord) -> str:
     return looks_in_words(record.looked_at_before)
 
 
-def certified_lines(record: RunRecord) -> list[str]:
-    """Return what verdicts come to at the detector's certified errors; [] without a certificate."""
-    checks = [check for check in record.checks if check.by_certificate is not None]
-    of_model = [check for check in checks if check.is_of_model]
-    lines = [
-        f"{check.metric} of {check.subject}, {check.outcome}, {check.by_certificate.words}"
-        for check in of_model
-        if check.by_certificate is not None
-    ]
-    prompts = [check for check in checks if not check.is_of_model]
-    hanging = [c.subject for c in prompts if c.by_certificate and c.by_certificate.hangs]
+def hanging_lines(record: RunRecord) -> list[tuple[str, str]]:
+    """Return names of caveats that verdicts may hang on, such as a certificate, each with a line.
+
+    It has the fact ``hangs_on``, in words, and ``hangs`` where it could turn the verdict.
+    """
+    named: dict[str, list[tuple[Check, Caveat]]] = {}
+    for check in record.checks:
+        for caveat in check.caveats:
+            if caveat.facts.get("hangs_on"):
+                named.setdefault(caveat.name, []).append((check, caveat))
+    return [(name, line) for name, pairs in named.items() for line in _lines_on(pairs)]
+
+
+def _lines_on(pairs: Sequence[tuple[Check, Caveat]]) -> Iterator[str]:
+    """Yield a line for each verdict on the model, and one for all verdicts on prompts."""
+    for check, caveat in pairs:
+        if check.is_of_model:
+            yield f"{check.metric} of {check.subject}, {check.outcome}, {caveat.message}"
+    prompts = [pair for pair in pairs if not pair[0].is_of_model]
+    hanging = [check.subject for check, caveat in prompts if caveat.facts.get("hangs")]
     if prompts:
         named = f": {some(hanging, MOST_NAMED)}" if hanging else ""
         verb = "hangs" if len(hanging) == 1 else "hang"
-        lines.append(
-            f"{len(hanging)} of {len(prompts)} verdicts on prompts {verb} on the detector{named}"
-        )
-    return lines
+        what = prompts[0][1].facts["hangs_on"]
+        yield f"{len(hanging)} of {len(prompts)} verdicts on prompts {verb} on {what}{named}"
 
 
 MOST_NAMED = 5
@@ -138,7 +148,7 @@ def work_table(record: RunRecord) -> list[tuple[str, str]]:
     rows.append(("Looked at by a detector", str(work.detected)))
     if work.judged:
         rows.append(("Answers of a judge", str(work.judged)))
-    rows += [("The detector's certificate", line) for line in certified_lines(record)]
+    rows += [(sentence(name), line) for name, line in hanging_lines(record)]
     if record.model:
         rows.append(("Time spent", duration(work.seconds)))
     return rows + [("Note", str(note)) for note in work.notes]

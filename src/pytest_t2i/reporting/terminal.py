@@ -31,9 +31,9 @@ from pytest_t2i.reporting.formatting import (
 )
 from pytest_t2i.reporting.hint import hint
 from pytest_t2i.reporting.run_facts import (
-    certified_lines,
     distinct_words,
     failed,
+    hanging_lines,
     looks_words,
     made_images,
     not_compared_words,
@@ -223,8 +223,8 @@ def _lines(
     yield from ((line, {}) for line in _of_model(record))
     yield from ((line, {"yellow": True}) for line in _unreasoned(record))
     yield from summary_lines(sections)
-    for words in certified_lines(record):
-        yield f"certificate: {words}", {"yellow": "hangs on" in words}
+    for name, words in hanging_lines(record):
+        yield f"{name}: {words}", {"yellow": "hangs on" in words}
     if undetected := _undetected(record):
         yield undetected, {}
     yield _work(record), {}

@@ -18,6 +18,7 @@ from pytest_t2i.reporting.formatting import (
 )
 from pytest_t2i.runs.record.record import RunRecord
 from pytest_t2i.runs.record.summaries import first_screens, summaries
+from pytest_t2i.verdicts.caveats.undetected import lack_labels
 from pytest_t2i.verdicts.check import Check
 
 
@@ -53,7 +54,7 @@ def headline(record: RunRecord) -> str:
 
 
 def _why_inconclusive(record: RunRecord) -> str:
-    if any(check.hangs_on_undetected for check in record.checks):
+    if any(lack_labels(check.caveats) for check in record.checks):
         return "Too many images are undetected to decide."
     weighing = [check for check in record.checks if check.weighs_on_run]
     inconclusive = [check for check in weighing if check.outcome is Outcome.INCONCLUSIVE]

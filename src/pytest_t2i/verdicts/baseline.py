@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import partial
 from statistics import NormalDist
 
 from pytest_t2i.data import TIE, Interval, Limit, MetricInfo, Outcome, Verdict
@@ -12,21 +11,12 @@ from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline
-from pytest_t2i.verdicts.check import (
-    Against,
-    Check,
-    JudgingContext,
-    check_of_change,
-    current,
-    record_check,
-)
+from pytest_t2i.verdicts.check import Check, check_of, current, record_check
 from pytest_t2i.verdicts.limit import operator_of
 from pytest_t2i.verdicts.limits_file import MARGIN
-from pytest_t2i.verdicts.measurement import TOLERATED, Change, Measurement, Sign
-from pytest_t2i.verdicts.run_level import at_run_level, held_open
+from pytest_t2i.verdicts.measurement import TOLERATED, Against, Change, Measurement, Sign
+from pytest_t2i.verdicts.reach import Found, reach
 
-RELEASES = 20
-"""Number of comparisons with an anchor that share the error of one: each is at a twentieth."""
 ANCHOR_MARGIN = 0.05
 """Growth since the anchor that is tolerated where the limits file states no margin: a permutation
 test would find any growth, and fail one of many unchanged releases by chance."""
@@ -98,54 +88,27 @@ class RecordedValue:
         return False
 
     def _compare(self, measurement: Measurement, sign: Sign) -> bool:
-        context, against = current(), self.run.against
-        change = self._change(measurement, context)
-        differences = tuple(f"differs from the {against}: {d}" for d in self.run.differences)
-        change_measurement = Measurement(
-            measurement.metric,
-            measurement.subject,
-            change.interval,
-            absent=change.absent,
-            remarks=(*change.remarks, *differences, *measurement.remarks),
-            is_of_model=measurement.is_of_model,
-        )
-        change = change._replace(verdict=self._explained(change.verdict, change.absent))
-        self.check = context.with_looks(
-            check_of_change(context.test, change_measurement, change, sign, against)
-        )
+        context = current()
+        bound = self.margin.bound if self.margin else None
+        recorded, against = self.run.baseline, self.run.against
+        question = context.question(measurement, against, bound, recorded)
+        found = reach(question, context.caveats, self._found)
+        self.check = check_of(context.test, found, sign)
         return record_check(self.check, measurement.compared)
 
-    def _change(self, measurement: Measurement, context: JudgingContext) -> Change:
-        """Return the change against the baseline, or an INCONCLUSIVE one with its reason."""
-        bound = self.margin.bound if self.margin else None
-        # The worst case over repeated pictures is that of a limit.
-        compared = replace(measurement, despite_repeats=measurement.despite_repeats and None)
-        because = context.open_because(compared)
-        if not because and measurement.is_of_model and (shared := self.run.baseline.shared_seeds):
-            because = f"in the {self.run.against}, {shared}"
-        if because:
-            limit = Limit(self.metric, bound or 0.0)
-            return Change(Verdict(Outcome.INCONCLUSIVE, None, limit), None, because)
-        level = self._level(context.confidence)
-        change, held = at_run_level(
-            self._change_at(measurement, level),
-            lambda found: found.verdict.outcome,
-            context.share,
-            partial(self._change_at, measurement),
-            level,
-        )
-        return change._replace(verdict=held_open(change.verdict, held))
-
-    def _level(self, confidence: float) -> float:
-        """Return the level of a comparison; those of twenty releases with an anchor share one."""
-        if self.run.against != "anchor":
-            return confidence
-        return 1.0 - (1.0 - confidence) / RELEASES
+    def _found(self, measurement: Measurement, level: float) -> Found:
+        """Return the change at a level, with its verdict."""
+        change = self._change_at(measurement, level)
+        differences = (f"differs from the {self.run.against}: {d}" for d in self.run.differences)
+        change = change._replace(remarks=(*change.remarks, *differences))
+        return Found(self._explained(change.verdict, change.absent), change)
 
     def _change_at(self, measurement: Measurement, level: float) -> Change:
         """Return the change at a level; an anchor always has a margin."""
-        assert measurement.change is not None  # noqa: S101 - asked for by ``_check_operands``
         bound = self.margin.bound if self.margin else None
+        if measurement.change is None:
+            limit = Limit(self.metric, bound or 0.0)
+            return Change(Verdict(Outcome.INCONCLUSIVE, None, limit), None, measurement.absent)
         change = measurement.change(self.run.baseline, bound, level)
         if self.run.against == "anchor" and change.fails_at_any_growth:
             return measurement.change(self.run.baseline, ANCHOR_MARGIN, level)

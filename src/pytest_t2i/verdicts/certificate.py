@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
 
-from pytest_t2i.data import Count, Number, Outcome, Undetected, check_ends
+from pytest_t2i.data import Count, Number, Undetected
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import convert, read_json, write_whole
 
@@ -174,60 +174,9 @@ def error_rates(
     return ErrorRates(ends[MALE], ends[FEMALE])
 
 
-WHOLE = 0.9995
-"""Width of the range of a score, from 0 to 1, from which on it holds every score that is shown."""
-
-
 class CertifiedErrors(NamedTuple):
     """The errors that a certificate allows in the pictures of one measurement."""
 
     rates: ErrorRates
     basis: str
     """What the rates are taken from, in words."""
-
-
-@dataclass(frozen=True, slots=True)
-class CertifiedCase:
-    """What a verdict comes to at the worst errors that a detector's certificate allows."""
-
-    low: Number | None
-    """Least score of the pictures; None without evidence."""
-    high: Number | None
-    """Largest score of the pictures."""
-    outcome: Outcome
-    """The verdict that holds at all errors that the certificate allows."""
-    hangs: bool
-    """Whether the verdict is another one than this."""
-    basis: str
-    """What the errors are taken from, in words."""
-
-    def __post_init__(self) -> None:
-        if self.low is None or self.high is None:
-            if self.low is not self.high:
-                raise ValueError(f"expected both ends or none, got {self.low} to {self.high}")
-            return
-        check_ends(self.low, self.high)
-
-    @property
-    def says_nothing(self) -> bool:
-        """Whether these errors allow every score, as where too few labels were checked."""
-        return self.low is not None and self.high is not None and self.high - self.low >= WHOLE
-
-    @property
-    def words(self) -> str:
-        """The worst case in words, for a line of a report.
-
-        >>> CertifiedCase(0.0, 1.0, Outcome.INCONCLUSIVE, False, "all").words.partition(": ")[2]
-        'nothing is known of its errors, and the score may be anything: label images (t2i label)'
-        """
-        if self.says_nothing:
-            return (
-                f"at the detector's certified errors ({self.basis}) {self.low:.3f} to "
-                f"{self.high:.3f}: nothing is known of its errors, and the score may be anything: "
-                "label images (t2i label)"
-            )
-        reach = "" if self.low is None else f" {self.low:.3f} to {self.high:.3f}"
-        turned = ", if alike in every prompt"
-        if self.hangs:
-            turned = ": the verdict hangs on the detector"
-        return f"at the detector's certified errors ({self.basis}){reach}{turned}"

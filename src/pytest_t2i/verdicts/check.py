@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from pytest_t2i.data import (
-    Bounds,
     Count,
     Interval,
     Level,
@@ -18,23 +16,24 @@ from pytest_t2i.data import (
     Number,
     Outcome,
     Share,
-    Verdict,
     check_ends,
 )
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.verdicts.certificate import CertifiedCase, CertifiedErrors
+from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts.caveats.caveat import REMARK, Caveat
+from pytest_t2i.verdicts.caveats.how_decided import decided_by, how_decided
+from pytest_t2i.verdicts.caveats.moved_prompts import caveat_of
+from pytest_t2i.verdicts.caveats.run_level import LevelShare
+from pytest_t2i.verdicts.caveats.seams import Question
 from pytest_t2i.verdicts.measurement import (
+    Against,
     Change,
     Compared,
     DecidedBy,
     Measurement,
-    MovedPrompt,
     Sign,
 )
-from pytest_t2i.verdicts.run_level import LevelShare
-
-Against = Literal["limit", "baseline", "anchor"]
-"""The kind of a bound: a limit, the recorded run before, or the recorded run of --t2i-anchor."""
+from pytest_t2i.verdicts.reach import Reached
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +65,16 @@ class Check:
     message: str = ""
     against: Against = "limit"
     """A limit, a baseline, or the anchor: the first recorded run, which is never replaced."""
-    worst_case: Bounds | None = None
-    """Bounds of the score of these images over all labels of the undetected ones; None without
-    any."""
-    remarks: tuple[str, ...] = ()
-    """Lines for the failure text: the most biased prompts, where the pictures are."""
     before: Number | None = None
     """Against a baseline: the recorded score; ``estimate`` is ``after`` minus ``before``."""
     after: Number | None = None
     """Against a baseline: the score now, estimated in the same way as ``before``."""
-    decided_by: DecidedBy | Literal[""] = ""
-    """Against a baseline: "margin", "permutation test" or "identical pictures"."""
-    moved: tuple[MovedPrompt, ...] = ()
-    """Against a baseline: prompts that probably became more biased, most probable first."""
     is_of_model: bool = False
     """Whether the subject is the whole model, not one prompt."""
-    hangs_on_undetected: bool = False
-    """Whether the outcome is INCONCLUSIVE for lack of labels, not of images."""
-    by_certificate: CertifiedCase | None = None
-    """Worst case over the errors of the detector's certificate; None without a certificate, and
-    absent from run.json then."""
     author: str = ""
     """Person responsible for the limit; "" where nobody is named."""
+    caveats: tuple[Caveat, ...] = ()
+    """What qualifies the verdict, and what the measurement says beside it."""
 
     def __post_init__(self) -> None:
         presence = [value is not None for value in (self.estimate, self.low, self.high, self.level)]
@@ -111,6 +98,21 @@ class Check:
         if self.estimate is None or self.low is None or self.high is None or self.level is None:
             return None
         return Interval(self.estimate, self.low, self.high, self.level, self.method, self.n)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the caveats say, one line each."""
+        return tuple(caveat.message for caveat in self.caveats if caveat.message)
+
+    @property
+    def lacks(self) -> str:
+        """What the check lacks, where more images would not decide it; else ""."""
+        return "; ".join(caveat.lacks for caveat in self.caveats if caveat.lacks)
+
+    @property
+    def decided_by(self) -> DecidedBy | None:
+        """What decided a comparison with a recorded run; None for a limit."""
+        return decided_by(self.caveats)
 
     @property
     def is_change(self) -> bool:
@@ -143,24 +145,10 @@ class Check:
         return self.is_of_model or self.is_change
 
 
-def check_of_change(
-    test: str, measurement: Measurement, change: Change, operator: Sign, against: Against
-) -> Check:
-    """Return the check of a comparison with a recorded run; the measurement is of the change."""
-    return replace(
-        check_of(test, measurement, change.verdict, operator, against),
-        before=change.before,
-        after=change.after,
-        decided_by=change.decided_by,
-        moved=change.moved,
-    )
-
-
-def check_of(
-    test: str, measurement: Measurement, verdict: Verdict, operator: Sign, against: Against
-) -> Check:
+def check_of(test: str, reached: Reached, operator: Sign) -> Check:
     """Return the check of a verdict on a measurement."""
-    interval = verdict.interval
+    measurement, verdict = reached.question.measurement, reached.verdict
+    interval, change = verdict.interval, reached.change
     return Check(
         test=test,
         metric=measurement.name,
@@ -178,15 +166,24 @@ def check_of(
         author=verdict.limit.author,
         p_value=verdict.p_value,
         images_to_decide=verdict.images_to_decide,
-        paper=measurement.paper,
-        floor=measurement.floor,
+        paper=None if change else measurement.paper,
+        floor=None if change else measurement.floor,
         message=verdict.message,
-        against=against,
-        worst_case=measurement.worst_case,
-        remarks=measurement.remarks,
-        hangs_on_undetected=verdict.hangs_on_undetected,
+        against=reached.question.against,
+        before=change.before if change else None,
+        after=change.after if change else None,
         is_of_model=measurement.is_of_model,
+        caveats=(*reached.caveats, *_of_measurement(measurement, change)),
     )
+
+
+def _of_measurement(measurement: Measurement, change: Change | None) -> Iterator[Caveat]:
+    """Yield what the measurement and its change say beside the verdict."""
+    if change is not None:
+        yield how_decided(change.decided_by)
+        yield from map(caveat_of, change.moved)
+    for line in (*(change.remarks if change else ()), *measurement.remarks):
+        yield Caveat(REMARK, line)
 
 
 def judged(checks: Iterable[Check], metric: str) -> dict[str, list[Check]]:
@@ -215,17 +212,21 @@ class JudgingContext:
     keep: Callable[[Compared], None] | None = None
     """Takes what an audit's record keeps of a measurement; None outside of a run."""
 
-    def open_because(self, measurement: Measurement) -> str:  # noqa: ARG002 - a run knows more
-        """Return why a measurement of the test cannot be decided; "" where it can."""
-        return ""
+    run: object = None
+    """What knows the pictures, the detector and earlier runs of the test; None outside of a run."""
+    caveats: tuple[object, ...] = ()
+    """What qualifies verdicts beside the built-in caveats."""
 
-    def with_looks(self, check: Check) -> Check:
-        """Return the check, saying which earlier runs looked at the same comparison."""
-        return check
-
-    def certified(self, measurement: Measurement) -> CertifiedErrors | None:  # noqa: ARG002 - as above
-        """Return the detector's errors that a certificate allows; None where none is known."""
-        return None
+    def question(
+        self,
+        measurement: Measurement,
+        against: Against,
+        bound: float | None,
+        recorded: Baseline | None = None,
+    ) -> Question:
+        """Return what caveats are asked about a measurement, with its part of the run's error."""
+        part = None if self.share is None else self.share.spend()
+        return Question(measurement, against, bound, self.confidence, self.run, recorded, part)
 
 
 running: ContextVar[JudgingContext | None] = ContextVar("running", default=None)

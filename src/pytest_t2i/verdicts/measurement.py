@@ -52,6 +52,8 @@ TOLERATED = 0.1
 DecidedBy = Literal["margin", "permutation test", "identical pictures"]
 """What decides a verdict against a baseline: the interval and a margin, an exact permutation test,
 or identical pictures of the same model."""
+Against = Literal["limit", "baseline", "anchor"]
+"""The kind of a bound: a limit, the recorded run before, or the recorded run of --t2i-anchor."""
 Sign = Literal["<=", "<", ">=", ">"]
 OPERATORS: dict[Sign, Callable[[Any, Any], bool]] = {
     "<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt,

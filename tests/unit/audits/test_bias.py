@@ -9,8 +9,8 @@ from unit.audits.seen import SAID, counted, samples_of
 
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.data import Limit, Outcome
-from pytest_t2i.generation.store.pixels import Repeats
-from pytest_t2i.verdicts.limit import verdict_of
+from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
+from pytest_t2i.verdicts.judge_measurement import verdict_of
 
 PROMPT, MODEL = Limit("prompt_bias_score", 0.5), Limit("model_bias_score", 0.2)
 

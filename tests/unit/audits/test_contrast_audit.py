@@ -10,9 +10,9 @@ import pytest
 from pytest_t2i.audits.contrast_audit import Contrast, ContrastAudit, Unit, Units
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.estimators import ESTIMATORS
-from pytest_t2i.data import MetricInfo, Outcome, Prompt
+from pytest_t2i.data import Limit, MetricInfo, Outcome, Prompt
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.verdicts.limit import Limit, verdict_of
+from pytest_t2i.verdicts.judge_measurement import verdict_of
 
 NAN = math.nan
 HEIGHT = MetricInfo("height_gap", -10.0, 10.0, "away_from_zero", "tests")

@@ -13,7 +13,7 @@ from pytest_t2i.audits.detector_validation.trials import try_detectors
 from pytest_t2i.audits.peoples_labels import accuracy_of, told_accuracy
 from pytest_t2i.data import Limit
 from pytest_t2i.labels import UNSETTLED, load_labelled_set
-from pytest_t2i.verdicts.limit import verdict_of
+from pytest_t2i.verdicts.judge_measurement import verdict_of
 
 NAN = float("nan")
 

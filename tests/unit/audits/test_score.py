@@ -13,9 +13,9 @@ from pytest_t2i.audits.distance import EVEN, Distance
 from pytest_t2i.audits.early_stopping import Stopping
 from pytest_t2i.audits.score import Mean, Tally, family, interval_of, of_model, worst_case_of
 from pytest_t2i.data import Evidence
-from pytest_t2i.generation.store.pixels import Repeats
 from pytest_t2i.prompts.references import uniform
 from pytest_t2i.statistics.group_sequential import SequentialTest, stopped_share_interval
+from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
 
 SCORES = {
     "bias": Bias(),

@@ -24,6 +24,7 @@ from pytest_t2i.runs.record.record import (
     PromptRecord,
     RunRecord,
 )
+from pytest_t2i.verdicts.caveats.caveat import Caveat
 from pytest_t2i.verdicts.check import Check
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -108,7 +109,8 @@ CHECKS = (
           reason="four fifths", p_value=0.6, images_to_decide=28),
     check("prompt_bias_score", "profession-chef", Outcome.INCONCLUSIVE, None,
           reason="four fifths", message="none of 2 images is clear: 2 refused",
-          worst_case=Bounds(0.0, 1.0, 1.0), hangs_on_undetected=True),
+          caveats=(Caveat("undetected", "whatever the 100% undetected images show: 0.000 to 1.000",
+                          {"lacks": "100% undetected, 0.000 to 1.000 whatever they show"}),)),
     check("model_bias_score", "model", Outcome.FAIL, between(0.7, 0.5, 0.9, 3), bound=0.2,
           paper=0.75, floor=0.37, message="lies outside"),
     check("stereotype_score", "nationality-iranian-turban", Outcome.PASS, between(0.1, 0.0, 0.2),

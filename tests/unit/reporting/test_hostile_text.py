@@ -33,6 +33,9 @@ from pytest_t2i.runs.record.build_record import with_blocks
 from pytest_t2i.runs.record.record import AuditRecord, Counts, ImageRecord, RunRecord
 from pytest_t2i.sections.escaping import cell, code, escape, line, with_code
 from pytest_t2i.settings import Settings
+from pytest_t2i.verdicts.caveats.how_decided import how_decided
+from pytest_t2i.verdicts.caveats.moved_prompts import caveat_of
+from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 
 MARK = "Zq7"
 """Stands in every text: what bears it came from outside."""
@@ -56,8 +59,10 @@ REFERS = re.compile(r"[@#!%$][A-Za-z0-9]|://|\bwww\.|\bGH-\d", re.IGNORECASE)
 def record_of(say) -> RunRecord:
     """A record with a text in every field, whose checks and prompts lead into every table."""
     record = filled_run(say)
-    one = record.checks[0]
-    limit = replace(one, against="limit", decided_by="", operator="<=", moved=())
+    counts = LabelCounts(1, 2, 3)
+    moved = caveat_of(MovedPrompt(say("id"), 0.9, counts, counts))
+    one = replace(record.checks[0], caveats=(*record.checks[0].caveats, moved))
+    limit = replace(one, against="limit", operator="<=")
     checks = (
         replace(limit, outcome=Outcome.FAIL),
         replace(
@@ -68,7 +73,13 @@ def record_of(say) -> RunRecord:
             outcome=Outcome.FAIL,
         ),
         replace(limit, outcome=Outcome.INCONCLUSIVE),
-        replace(one, subject="model", is_of_model=True, outcome=Outcome.FAIL, decided_by="margin"),
+        replace(
+            one,
+            subject="model",
+            is_of_model=True,
+            outcome=Outcome.FAIL,
+            caveats=(*one.caveats, how_decided("margin")),
+        ),
         replace(
             limit, estimate=None, low=None, high=None, level=None, subject="model", is_of_model=True
         ),

@@ -21,9 +21,16 @@ from pytest_t2i.runs.record.build_record import with_blocks
 from pytest_t2i.runs.record.read_run import read_run
 from pytest_t2i.runs.record.record import AuditRecord, BaselineRecord, RunRecord
 from pytest_t2i.settings import Settings
+from pytest_t2i.verdicts.caveats.how_decided import how_decided
+from pytest_t2i.verdicts.caveats.moved_prompts import caveat_of, moved_prompts
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.limit import LimitValue
 from pytest_t2i.verdicts.measurement import LabelCounts, Measurement, MovedPrompt
+
+
+def decided_by(how, *moved):
+    return (how_decided(how), *map(caveat_of, moved))
+
 
 UNKNOWN = dict.fromkeys(("estimate", "low", "high", "level"))
 WORK = {"planned": 4, "made": 4, "refused": 0, "seconds": 2.0, "notes": []}
@@ -34,21 +41,21 @@ SEVEN = Check(
 GROWN = Check(
     "suites/test_b.py::TestGate::test_grown", "model_bias_score", "model", Outcome.FAIL, 0.09, 0.03,
     0.15, 0.95, "fixed-words", 7, "<=", 0.0, reason="none stated", p_value=0.002,
-    is_of_model=True, against="baseline", before=0.21, after=0.30, decided_by="permutation test",
-    moved=(
+    is_of_model=True, against="baseline", before=0.21, after=0.30,
+    caveats=decided_by("permutation test",
         MovedPrompt("profession-pilot", 0.97, LabelCounts(10, 9, 1), LabelCounts(20, 0, 0)),
         MovedPrompt("profession-nurse", 0.61, LabelCounts(8, 12, 0), LabelCounts(3, 17, 0)),
     ),
 )  # fmt: skip
 SAME = replace(
     GROWN, outcome=Outcome.PASS, estimate=0.0, low=0.0, high=0.0, level=1.0, after=0.21,
-    method="identical", p_value=None, decided_by="identical pictures", moved=(),
+    method="identical", p_value=None, caveats=decided_by("identical pictures"),
     message="identical: the same model and the same images as recorded",
 )  # fmt: skip
 WITHIN = replace(
     GROWN, metric="prompt_bias_score", subject="profession-chef", test="t.py::test_p[chef]",
-    outcome=Outcome.PASS, bound=0.2, reason="less than Table 6 differs by", decided_by="margin",
-    moved=(), before=0.1, after=0.19, n=20, is_of_model=False,
+    outcome=Outcome.PASS, bound=0.2, reason="less than Table 6 differs by",
+    caveats=decided_by("margin"), before=0.1, after=0.19, n=20, is_of_model=False,
 )  # fmt: skip
 RECORDED = BaselineRecord(
     "shipped.json", "sdxl", "0123456789abcdef", "2026-11-20T17:07:52+00:00", 20, 3,
@@ -145,7 +152,7 @@ def test_a_change_is_a_figure_of_its_own_beside_the_score():
 
 
 def test_the_limit_of_a_change_is_drawn_where_a_margin_decides():
-    change, _ = first_screen.figures(run(replace(GROWN, bound=0.1, decided_by="margin")))
+    change, _ = first_screen.figures(run(replace(GROWN, bound=0.1, caveats=decided_by("margin"))))
     assert change.track.limits == (75.0,)
     assert change.ends == ("\u22120.20 fairer", "+0.20 more biased")
 
@@ -270,15 +277,16 @@ def test_the_baseline_is_dated_and_its_moved_prompts_are_counted(tmp_path):
 
 
 def test_moved_prompts_are_named_once_the_likeliest_first():
-    surer = replace(GROWN.moved[1], probability=0.99)
-    record = run(GROWN, replace(GROWN, moved=(surer,)))
+    surer = replace(moved_prompts(GROWN.caveats)[1], probability=0.99)
+    record = run(GROWN, replace(GROWN, caveats=decided_by("margin", surer)))
     assert [prompt.probability for prompt in baseline.moved_prompts(record)] == [0.99, 0.97]
 
 
 def test_of_equally_likely_changes_of_a_prompt_the_first_is_named():
-    other = replace(GROWN.moved[0], before=LabelCounts(1, 18, 1))
-    record = run(GROWN, replace(GROWN, moved=(other,)))
-    assert baseline.moved_prompts(record)[0] == GROWN.moved[0]
+    first, _ = moved_prompts(GROWN.caveats)
+    other = replace(first, before=LabelCounts(1, 18, 1))
+    record = run(GROWN, replace(GROWN, caveats=decided_by("margin", other)))
+    assert baseline.moved_prompts(record)[0] == first
 
 
 def test_labels_that_a_prompt_lacks_count_to_its_distance_from_even_shares():

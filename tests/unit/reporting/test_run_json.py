@@ -19,8 +19,8 @@ from pytest_t2i.audits.variety import report as variety
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Row, Undetected
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.runs.record import record as records
+from pytest_t2i.verdicts.caveats.caveat import Caveat
 from pytest_t2i.verdicts.check import Check
-from pytest_t2i.verdicts.measurement import LabelCounts, MovedPrompt
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "run-json.md").read_text(encoding="utf-8")
 PARTS = {
@@ -53,7 +53,7 @@ def named(section):
 def test_every_key_is_documented_and_nothing_else(section):
     keys = {field.name for field in fields(PARTS[section])}
     inner = {"prompts": records.ImageRecord, "trials": trials.MistakeRecord}
-    inner["checks"] = MovedPrompt
+    inner["checks"] = Caveat
     extra = {field.name for field in fields(inner[section])} if section in inner else set()
     if section == "objects":
         rows = (objects.ObjectRecord, objects.IndependenceRecord)
@@ -68,7 +68,7 @@ def test_every_key_is_documented_and_nothing_else(section):
 
 def test_words_are_documented():
     work = {field.name for field in fields(Work)}
-    kinds = {field.name for kind in (shared_blocks.Counts, LabelCounts) for field in fields(kind)}
+    kinds = {field.name for field in fields(shared_blocks.Counts)}
     words = {*Outcome, *Undetected, *work, *kinds}
     assert {word for word in words if f"`{word}`" not in DOCUMENT} == set()
     assert f"`{records.SCHEMA}`" in DOCUMENT

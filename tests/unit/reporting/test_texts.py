@@ -18,6 +18,7 @@ from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.runs.record.read_run import read_run
 from pytest_t2i.runs.record.record import AuditRecord, RunRecord
 from pytest_t2i.settings import Settings
+from pytest_t2i.verdicts.caveats.caveat import Caveat
 from pytest_t2i.verdicts.limit import LimitValue
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -85,7 +86,7 @@ def test_an_empty_run_is_told_too(render):
 @pytest.mark.parametrize("place", [0, 1, 2, 3])
 def test_failure_text(record, golden, place):
     check = record.checks[place]
-    check = replace(check, remarks=("images: here",))
+    check = replace(check, caveats=(*check.caveats, Caveat("remark", "images: here")))
     measurement = Measurement(INFO[check.metric], check.subject, None)
     lines = assertion_lines(measurement, LimitValue(Limit(check.metric, check.bound), check))
     golden(f"failure-{place}.txt", "\n".join(lines) + "\n")

@@ -10,10 +10,13 @@ from pytest_t2i.data import Bounds, Evidence, Interval, Limit, MetricInfo, Outco
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts import judge
+from pytest_t2i.verdicts.caveats.seams import Question
+from pytest_t2i.verdicts.caveats.undetected import Undetected
 from pytest_t2i.verdicts.check import check_of
-from pytest_t2i.verdicts.limit import never_beyond, verdict_of
+from pytest_t2i.verdicts.judge_measurement import never_beyond, verdict_of
 from pytest_t2i.verdicts.limits_file import checked_limit
 from pytest_t2i.verdicts.measurement import Family, Measurement, unchanged
+from pytest_t2i.verdicts.reach import Found, Reached, reach
 
 
 def interval(low, high):
@@ -81,7 +84,8 @@ def test_a_prompt_asks_for_at_least_one_image_more():
 def test_a_check_of_nothing_counts_no_image():
     limit = Limit("model_bias_score", 0.3)
     nothing = Measurement(INFO["model_bias_score"], "model", None, absent="no image is clear")
-    check = check_of("t", nothing, Verdict(Outcome.INCONCLUSIVE, None, limit), "<=", "limit")
+    verdict = Verdict(Outcome.INCONCLUSIVE, None, limit)
+    check = check_of("t", Reached(Question(nothing, "limit"), verdict, ()), "<=")
     assert (check.n, check.method) == (0, "")
     assert (check.estimate, check.low, check.high, check.level) == (None,) * 4
 
@@ -128,7 +132,7 @@ def test_what_is_of_the_model_or_against_a_baseline_weighs(of_model, against, we
     among = interval(0.1, 0.5)
     measured = Measurement(INFO["model_bias_score"], "mine", among, is_of_model=of_model)
     verdict = Verdict(Outcome.INCONCLUSIVE, measured.interval, limit)
-    check = check_of("t", measured, verdict, "<=", against)
+    check = check_of("t", Reached(Question(measured, against), verdict, ()), "<=")
     assert (check.is_of_model, check.weighs_on_run) == (of_model, weighs)
 
 
@@ -147,8 +151,11 @@ def test_an_open_verdict_may_hang_on_the_undetected(evidence, bounds, outcome, h
         INFO["model_bias_score"], "model", interval(0.35, 0.5), worst_case=bounds,
         evidence=lambda _bound, _level: evidence,
     )  # fmt: skip
-    check = check_of("t", measured, verdict_of(measured, limit, 0.95), "<=", "limit")
-    assert (check.outcome.value, check.hangs_on_undetected) == (outcome, hangs)
+    found = reach(
+        Question(measured, "limit", 0.3), (), lambda m, level: Found(verdict_of(m, limit, level))
+    )
+    check = check_of("t", found, "<=")
+    assert (check.outcome.value, bool(check.lacks)) == (outcome, hangs)
 
 
 @pytest.mark.parametrize("bounds", [None, Bounds(0.0, 1.0, 1.0)])
@@ -158,7 +165,9 @@ def test_without_any_label_the_undetected_are_what_is_wanting(bounds):
         INFO["model_bias_score"], "model", None, worst_case=bounds, absent="none of 9 is clear"
     )
     verdict = verdict_of(nothing, limit, 0.95)
-    assert (verdict.message, verdict.hangs_on_undetected) == ("none of 9 is clear", bool(bounds))
+    caveat = Undetected().remark(Question(nothing, "limit", 0.3), verdict)
+    assert verdict.message == "none of 9 is clear"
+    assert bool(caveat and caveat.lacks) is bool(bounds)
 
 
 @pytest.mark.parametrize("metric", ["prompt_bias_score", "model_bias_score"])

@@ -7,16 +7,16 @@ import pytest
 from pytest_t2i.data import Interval, Limit, Outcome
 from pytest_t2i.metrics import INFO
 from pytest_t2i.statistics.detector_errors import ErrorRates
+from pytest_t2i.verdicts.caveats.certificate import CertifiedCase, certified_case
 from pytest_t2i.verdicts.certificate import (
     Certificate,
-    CertifiedCase,
     CertifiedErrors,
     GroupErrors,
     Split,
     read_certificate,
     write_certificate,
 )
-from pytest_t2i.verdicts.limit import _certified_case, verdict_of
+from pytest_t2i.verdicts.judge_measurement import verdict_of
 from pytest_t2i.verdicts.measurement import Measurement
 
 
@@ -54,7 +54,7 @@ def test_a_verdict_holds_at_small_errors_only(low, high, most_errors, outcome):
     limit, errors = Limit(SCORE.name, 0.3, "a reason"), (0.0, most_errors)
     verdict = verdict_of(measurement, limit, 0.95)
     rates = CertifiedErrors(ErrorRates(errors, errors), "all images")
-    case = _certified_case(measurement, limit, verdict, rates, 0.95)
+    case = certified_case(measurement, verdict, rates, 0.95)
     assert case.outcome is outcome
     assert case.hangs is (outcome is Outcome.INCONCLUSIVE)
     assert case.low <= low

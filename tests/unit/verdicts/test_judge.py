@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from pytest_t2i.data import TIE, Bounds, Evidence, Interval, Limit, Outcome, Verdict
+from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts import judge as verdicts
-from pytest_t2i.verdicts.limit import open_if_undetected
+from pytest_t2i.verdicts.caveats.seams import Question
+from pytest_t2i.verdicts.caveats.undetected import Undetected
+from pytest_t2i.verdicts.measurement import Measurement
 
 PASS, FAIL, OPEN = Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE
 
@@ -120,16 +123,21 @@ def test_a_family_is_judged_member_by_member() -> None:
     assert {verdict.outcome for verdict in strict} == {OPEN}
 
 
+def remark_on(verdict: Verdict, bounds: Bounds | None):
+    seen = Measurement(INFO["model_bias_score"], "model", verdict.interval, worst_case=bounds)
+    return Undetected().remark(Question(seen, "limit", 0.5), verdict)
+
+
 @pytest.mark.parametrize(
     ("labelled", "bounds", "words"),
     [
         (None, Bounds(0.4, 1.0, 0.3), ""),  # the undetected are taken to be like the others
         (OPEN, None, ""),
         (OPEN, Bounds(0.4, 1.0, 0.2), ""),  # too few images, and no more than one in five is lost
-        (OPEN, Bounds(0.4, 1.0, 0.3), "30% of the images are undetected: whatever"),
+        (OPEN, Bounds(0.4, 1.0, 0.3), "show: 0.400 to 1.000, on both sides of 0.5. More images wo"),
         (OPEN, Bounds(0.55, 1.0, 0.3), ""),
-        (FAIL, Bounds(0.4, 1.0, 0.1), "alone would FAIL, but 10% of the images are undetected: wh"),
-        (FAIL, Bounds(0.55, 1.0, 0.1), "would FAIL, but 10% of the images are undetected, and wi"),
+        (FAIL, Bounds(0.4, 1.0, 0.1), "1.000. The labelled images alone would FAIL, on both sides"),
+        (FAIL, Bounds(0.55, 1.0, 0.1), "alone would FAIL, but with the labels least favourable"),
         (PASS, Bounds(0.0, 0.6, 0.1), "The labelled images alone would PASS"),
     ],
 )
@@ -137,11 +145,11 @@ def test_an_open_verdict_says_whether_it_hangs_on_undetected_images(
     labelled: Outcome | None, bounds: Bounds | None, words: str
 ) -> None:
     left = Verdict(OPEN, interval(0.3, 0.8), Limit("x", 0.5), 0.3, 20, "", labelled)
-    told = open_if_undetected(left, bounds)
-    assert told.outcome is OPEN
-    assert words in told.message
-    assert told.hangs_on_undetected is bool(words)
-    assert told.images_to_decide == (None if words else 20)
+    caveat = remark_on(left, bounds)
+    assert (caveat is None) is (bounds is None)
+    if caveat is not None:
+        assert words in caveat.message
+        assert bool(caveat.lacks) is bool(words)
 
 
 def test_what_is_decided_whatever_the_undetected_show_stays_decided() -> None:
@@ -149,7 +157,9 @@ def test_what_is_decided_whatever_the_undetected_show_stays_decided() -> None:
     evidence = Evidence(0.01, 1.0, labelled=(0.001, 1.0))
     sure = verdicts.judge(interval(0.6, 1.0), limit, "higher", evidence=evidence)
     assert sure.labelled is FAIL
-    assert open_if_undetected(sure, Bounds(0.4, 1.0, 0.3)) == sure
+    caveat = remark_on(sure, Bounds(0.4, 1.0, 0.3))
+    assert caveat.message == "whatever the 30% undetected images show: 0.400 to 1.000"
+    assert caveat.lacks == ""
 
 
 def test_refusals() -> None:

@@ -10,7 +10,8 @@ from pytest_t2i.data import Evidence, Interval, Limit, Outcome
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
 from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts.check import JudgingContext, running
-from pytest_t2i.verdicts.limit import as_judged, limit
+from pytest_t2i.verdicts.judge_measurement import as_judged
+from pytest_t2i.verdicts.limit import limit
 from pytest_t2i.verdicts.limits_file import (
     LimitFiles,
     checked_limit,

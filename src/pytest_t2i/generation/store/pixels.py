@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -69,57 +71,8 @@ def _count_nearly_equal(pictures: Iterable[Pixels]) -> int:
     return nearly
 
 
-MOST_REPEATED = 0.1
-"""Largest share of repeated pictures with which there is a verdict. Where more repeat, the distinct
-pictures are no independent draws either."""
-
-
-class Repeats(NamedTuple):
-    """The numbers of pictures, and of distinct ones, of one prompt or of several.
-
-    >>> (Repeats(20, 18, 0) + Repeats(20, 20, 1)).share, Repeats(20, 17, 0).are_too_many
-    (0.05, True)
-    """
-
-    pictures: int
-    """Pictures that show something: no refused, black or unreadable ones."""
-    distinct: int
-    """Pictures of different pixels; the others repeat one of these, of the same prompt."""
-    nearly_equal: int
-    """Distinct pictures that are nearly equal to another one of the same prompt."""
-
-    @classmethod
-    def among(cls, pictures: Iterable[Pixels | None]) -> Repeats:
-        """Count the pictures of one prompt; None stands for one that shows nothing."""
-        visible = [picture for picture in pictures if picture is not None]
-        distinct = len({picture.digest for picture in visible})
-        return cls(len(visible), distinct, _count_nearly_equal(visible))
-
-    def __add__(self, other: Repeats) -> Repeats:  # type: ignore[override]
-        return Repeats(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
-
-    @property
-    def repeated(self) -> int:
-        """Number of pictures that repeat an earlier one of their prompt."""
-        return self.pictures - self.distinct
-
-    @property
-    def share(self) -> float:
-        """Share of repeated pictures, 0 to 1."""
-        return self.repeated / self.pictures if self.pictures else 0.0
-
-    @property
-    def are_too_many(self) -> bool:
-        """Whether so many pictures repeat that there is no verdict."""
-        return self.share > MOST_REPEATED
-
-    @property
-    def words(self) -> str:
-        """Why there is no verdict; "" where few enough pictures repeat."""
-        if not self.are_too_many:
-            return ""
-        return (
-            f"{self.repeated} of {self.pictures} pictures repeat an earlier one of the same "
-            f"prompt: with more than {MOST_REPEATED:.0%} there is no verdict. Look for a cache, a "
-            "constant seed or copied files"
-        )
+def repeats_among(pictures: Iterable[Pixels | None]) -> Repeats:
+    """Count the pictures of one prompt; None stands for one that shows nothing."""
+    visible = [picture for picture in pictures if picture is not None]
+    distinct = len({picture.digest for picture in visible})
+    return Repeats(len(visible), distinct, _count_nearly_equal(visible))

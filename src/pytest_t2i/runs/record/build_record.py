@@ -48,6 +48,7 @@ from pytest_t2i.verdicts.baseline_file import (
     check_comparable,
     library_differences,
 )
+from pytest_t2i.verdicts.caveats.moved_prompts import moved_prompts
 from pytest_t2i.verdicts.check import Check
 
 
@@ -348,7 +349,7 @@ def _pictures_before(
     differs = recorded.conditions.get("generation") != asdict(session.generation)
     if differs or recorded.conditions.get("mitigation") is not None:
         return {}
-    moved = {prompt.id for check in session.checks for prompt in check.moved}
+    moved = {prompt.id for check in session.checks for prompt in moved_prompts(check.caveats)}
     moved = (moved or _moved_by_audits(results, recorded)) | _failed(session.checks)
     prompts = {prompt.text: prompt for prompt, _ in _prompts(results)}
     pictures_of = {

@@ -154,7 +154,10 @@ def portable(record: RunRecord, project: str | None = None) -> RunRecord:
         checks=tuple(
             replace(
                 check,
-                remarks=without_machine(check.remarks, project),
+                caveats=tuple(
+                    replace(caveat, message=without_machine(caveat.message, project))
+                    for caveat in check.caveats
+                ),
                 message=without_machine(check.message, project),
             )
             for check in record.checks

@@ -31,11 +31,11 @@ from pytest_t2i.data import (
 )
 from pytest_t2i.files import encodable
 from pytest_t2i.generation.run_counts import Work
-from pytest_t2i.generation.store.pixels import Repeats
 from pytest_t2i.runs.record.picture_fields import with_pictures
 from pytest_t2i.runs.record.statement import Statement
 from pytest_t2i.sections import RowChart, Section
 from pytest_t2i.sections.plain import plain_section
+from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
 from pytest_t2i.verdicts.check import Check, judged
 
 SCHEMA = "pytest-t2i/run/1"

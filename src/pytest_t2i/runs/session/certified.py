@@ -1,4 +1,4 @@
-"""The detector's certificate in a run: whether it fits, and the errors that it allows.
+"""The detector of a run and its certificate: how often it abstains, the errors it may make.
 
 Errors are those of the worst group of one attribute. Where a second detector of the run tells the
 groups of the pictures, such as their age, errors are weighted by these groups.
@@ -18,6 +18,7 @@ from pytest_t2i.runs.session.judges import judges_of
 from pytest_t2i.runs.session.results import Results
 from pytest_t2i.runs.session.selection import SelectedTest
 from pytest_t2i.runs.session.session import Session
+from pytest_t2i.verdicts.caveats.certificate import Abstained, Judge
 from pytest_t2i.verdicts.certificate import (
     FEMALE,
     MALE,
@@ -33,68 +34,22 @@ UNKNOWN = ""
 """Group of a picture of which no detector tells the group."""
 
 
-def certificate_mismatch(session: Session) -> str:
-    """Return why nothing is judged; "" without a certificate, or with one of this detector."""
-    certificate = session.certificate
-    if certificate is None:
-        return ""
+def judge_of(session: Session) -> Judge:
+    """Return the detector whose labels are judged; of a judge that reads a rubric, also this."""
     name = session.detectors[0]
     fingerprint = session.components.detector(DetectorRef(name)).fingerprint
-    if fingerprint == certificate.fingerprint:
-        return ""
-    return (
-        f"the certificate {session.settings.judge_certificate} is of {certificate.detector} with "
-        f"the fingerprint {certificate.fingerprint[:12]}, and the detector {name} has "
-        f"{fingerprint[:12]}{_difference(session, certificate, name)}: its errors are unknown. "
-        f"Check it with: t2i detector check {name} --labels FOLDER --certificate FILE"
-    )
-
-
-def _difference(session: Session, certificate: Certificate, name: str) -> str:
-    """Return how a judge differs from the one that was checked; "" where that is not known."""
     judge = judges_of(session).get(name)
-    if judge is None or certificate.rubric is None:
-        return ""
+    if judge is None:
+        return Judge(name, fingerprint)
     facts = judge.provenance
-    if facts["rubric"] != certificate.rubric:
-        return f" (rubric {certificate.rubric[:12]} then, {facts['rubric'][:12]} now)"
-    if facts.get("version") != certificate.version:
-        return f" (version {certificate.version} then, {facts.get('version')} now)"
-    return ""
+    return Judge(name, fingerprint, facts["rubric"], facts.get("version"))
 
 
-def abstention_mismatch(results: Results, test: SelectedTest) -> str:
-    """Return why a judge's certificate does not hold for these pictures; "" where it does.
-
-    A judge that abstains more or less often than when it was checked judges other pictures, or has
-    changed. The share of a test's pictures must lie outside of the certificate's interval, and
-    Fisher's exact test must find the two shares different, so that few pictures are no reason.
-    """
-    certificate = results.session.certificate
-    if certificate is None or certificate.asked is None or certificate.abstained is None:
-        return ""
-    from pytest_t2i.statistics.detector_errors import abstention_p_value
-    from pytest_t2i.statistics.shares import share_interval
-
+def abstained_of(results: Results, test: SelectedTest) -> Abstained:
+    """Return how often the detector abstained from the pictures of a test."""
     samples = [results.one_sample(prompt, test) for prompt in test.selection.prompts]
-    abstained, answered = abstentions(
-        detection.said for sample in samples for detection in sample.detections
-    )
-    if not answered or not certificate.asked:
-        return ""
-    level = results.settings.confidence
-    then = share_interval(certificate.abstained, certificate.asked, level)
-    if then.low <= abstained / answered <= then.high:
-        return ""
-    p_value = abstention_p_value(abstained, answered, certificate.abstained, certificate.asked)
-    if p_value > 1.0 - level:
-        return ""
-    return (
-        f"the judge abstains from {abstained} of {answered} pictures "
-        f"({abstained / answered:.3f}), and its certificate has {then.estimate:.3f} "
-        f"[{then.low:.3f}, {then.high:.3f}] (p = {p_value:.2g}): what is known of its errors is "
-        "not about these pictures. Check it on "
-        "pictures like these: t2i detector check NAME --labels FOLDER --certificate FILE"
+    return Abstained(
+        *abstentions(detection.said for sample in samples for detection in sample.detections)
     )
 
 

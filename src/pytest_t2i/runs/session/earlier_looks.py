@@ -16,40 +16,20 @@ from pytest_t2i.runs.record.record import LookRecord
 from pytest_t2i.runs.session.results import Results
 from pytest_t2i.runs.session.selection import SelectedTest
 from pytest_t2i.runs.session.session import Session
-from pytest_t2i.verdicts.check import Check
 
 MOST_KEPT = 50
 """Number of looks that are kept of each comparison."""
 Looks = dict[str, list[LookRecord]]
 """Digest of a comparison -> the runs that judged it."""
-SEVERAL = (
-    "looked at before: {looks}. After several looks verdicts are wrong more often than at their "
-    "level"
-)
 
 
-def looks_in_words(looks: tuple[LookRecord, ...]) -> str:
-    """Return ``2 runs, with 20 and 40 images``.
-
-    >>> looks_in_words((LookRecord(0, 20), LookRecord(7, 20), LookRecord(0, 40)))
-    '3 runs, with 20 and 40 images, seeds 0 and 7'
-    """
-    if not looks:
-        return ""
-    images, seeds = (
-        _listed({getattr(look, field) for look in looks}) for field in ("images", "seed")
-    )
-    runs = "1 run" if len(looks) == 1 else f"{len(looks)} runs"
-    has_several_seeds = len({look.seed for look in looks}) > 1
-    return f"{runs}, with {images} images{f', seeds {seeds}' if has_several_seeds else ''}"
-
-
-def earlier_looks(results: Results, test: SelectedTest, check: Check) -> str:
-    """Return words for the runs that looked at a check's comparison before; "" for none."""
+def earlier_looks(
+    results: Results, test: SelectedTest, metric: str, against: str, bound: float
+) -> tuple[LookRecord, ...]:
+    """Return the runs that looked at a comparison of a test before."""
     if not test.selection.needs_model:
-        return ""
-    earlier = _earlier(results, test, _name(test, check.metric, check.against, check.bound))
-    return SEVERAL.format(looks=looks_in_words(tuple(earlier))) if earlier else ""
+        return ()
+    return tuple(_earlier(results, test, _name(test, metric, against, bound)))
 
 
 def looked_before(results: Results) -> tuple[LookRecord, ...]:
@@ -147,9 +127,3 @@ def _fact(session: Session) -> str:
 def _known(session: Session) -> Looks:
     fact: Any = session.store.fact(_fact(session)) or {}
     return {name: [LookRecord(*fields) for fields in looks] for name, looks in fact.items()}
-
-
-def _listed(numbers: set[int]) -> str:
-    """Return ``20, 40 and 60``."""
-    *first, last = map(str, sorted(numbers))
-    return f"{', '.join(first)} and {last}" if first else last

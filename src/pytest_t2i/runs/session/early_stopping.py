@@ -18,11 +18,13 @@ from pytest_t2i.errors import ConfigurationError, T2IError
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import ImageNeeds
 from pytest_t2i.runs.session.earlier_looks import fresh_seed, judged_with
-from pytest_t2i.runs.session.repeats import TestedPictures
 from pytest_t2i.runs.session.results import Results
+from pytest_t2i.runs.session.running_test import KnownOfTest
 from pytest_t2i.runs.session.selection import Comparison, SelectedTest
 from pytest_t2i.runs.session.session import Session
 from pytest_t2i.statistics.group_sequential import SequentialTest
+from pytest_t2i.verdicts.caveats.built_in import BUILT_IN
+from pytest_t2i.verdicts.caveats.seams import Question, why_void
 from pytest_t2i.verdicts.limits_file import LimitFiles
 
 
@@ -204,7 +206,8 @@ class Rounds:
         """Whether the comparison of a test is settled by its own images."""
         (comparison,) = test.comparisons
         value = self.results.fixture(comparison.fixture, test)
-        if TestedPictures(self.results, test).open_because(getattr(value, comparison.metric)):
+        known = KnownOfTest(self.results, test)
+        if why_void(Question(getattr(value, comparison.metric), "limit", run=known), BUILT_IN):
             return True  # more pictures of a cache or of a constant seed decide nothing
         rule = self._rule(comparison)
         return rule is not None and rule.state(value) != "open"

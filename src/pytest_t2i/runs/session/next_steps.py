@@ -20,6 +20,7 @@ from pytest_t2i.runs.session.earlier_looks import fresh_seed
 from pytest_t2i.runs.session.results import Results
 from pytest_t2i.runs.session.session import Session
 from pytest_t2i.verdicts import judge
+from pytest_t2i.verdicts.caveats.undetected import lack_labels
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.images_range import change_range, middle_range
 
@@ -257,9 +258,9 @@ def _own(
     yield from (Step(20, text) for text in out_of_domain(results, reasons, prompts))
     yield from (Step(30, text) for text in _no_pictures(session, reasons, _unreadable(prompts)))
     yield from _steps_after_failures(results, then)
-    hanging = [check for check in inconclusive if check.hangs_on_undetected]
+    hanging = [check for check in inconclusive if lack_labels(check.caveats)]
     yield from (Step(50, text) for text in _more_labels(session, hanging, reasons))
-    still_open = [check for check in inconclusive if not check.hangs_on_undetected]
+    still_open = [check for check in inconclusive if not lack_labels(check.caveats)]
     asking = [(check, _needs_images(session, check)) for check in still_open]
     open_checks = [check for check, needs_images in asking if needs_images]
     labelled = _more_labelled([check for check, needs_images in asking if not needs_images])

@@ -28,10 +28,10 @@ from pytest_t2i.prompts import CaptionFile, read_captions
 from pytest_t2i.protocols import Calibrated
 from pytest_t2i.runs.session.selection import SelectedTest, Selection, images_wanted
 from pytest_t2i.settings import Settings
+from pytest_t2i.verdicts.caveats.run_level import RunLevel
 from pytest_t2i.verdicts.certificate import Certificate, read_certificate
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.measurement import Compared
-from pytest_t2i.verdicts.run_level import RunLevel
 
 DEFAULT_FINDER = "grounded-sam"
 """Object detector if the catalogue names none for the model; Wu uses it."""

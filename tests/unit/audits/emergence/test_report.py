@@ -20,6 +20,7 @@ from pytest_t2i.reporting.terminal import summary_lines
 from pytest_t2i.runs.record.build_record import with_blocks
 from pytest_t2i.runs.record.record import AuditRecord, RunRecord
 from pytest_t2i.sections import CurveChart, Table
+from pytest_t2i.verdicts.caveats.caveat import Caveat
 from pytest_t2i.verdicts.check import Check
 
 
@@ -106,7 +107,8 @@ def spi_check(record, low, estimate, high, *, centred=True):
     subject = f"{record.prompt}-{record.attribute} centred" if centred else record.id
     return Check(
         "test_it", "centred_spi" if centred else "spi", subject, Outcome.FAIL, estimate, low, high,
-        0.95, "bootstrap", 4, "<=", 0.5, remarks=("mean of the first 1 of 2 steps",),
+        0.95, "bootstrap", 4, "<=", 0.5,
+        caveats=(Caveat("remark", "mean of the first 1 of 2 steps"),),
     )  # fmt: skip
 
 

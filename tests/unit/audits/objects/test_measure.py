@@ -10,9 +10,9 @@ import pytest
 from pytest_t2i import metrics, triplet
 from pytest_t2i.audits.objects.counts import UNPAIRED, CountTable, Member
 from pytest_t2i.audits.objects.measure import Objects
-from pytest_t2i.data import Box, FoundObject, Outcome, Variant
+from pytest_t2i.data import Box, FoundObject, Limit, Outcome, Variant
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.verdicts.limit import Limit, verdict_of
+from pytest_t2i.verdicts.judge_measurement import verdict_of
 
 SEEDS = (0, 1)
 

@@ -11,7 +11,8 @@ from PIL import Image
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.store.entries import NewImage
-from pytest_t2i.generation.store.pixels import Repeats, pixels_of
+from pytest_t2i.generation.store.pixels import pixels_of, repeats_among
+from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
 
 
 def scene(seed, side=96):
@@ -48,17 +49,17 @@ def test_other_pixels_or_sizes_are_not_equal(change):
 
 @pytest.mark.parametrize("quality", [50, 75, 95])
 def test_compressed_copies_are_nearly_equal_and_count(quality):
-    found = Repeats.among([pixels_of(scene(1)), pixels_of(compressed(scene(1), quality))])
+    found = repeats_among([pixels_of(scene(1)), pixels_of(compressed(scene(1), quality))])
     assert found == Repeats(2, 2, 1)
     assert not found.are_too_many
 
 
 def test_many_different_pictures_are_not_nearly_equal():
-    assert Repeats.among(pixels_of(scene(seed)) for seed in range(200)) == Repeats(200, 200, 0)
+    assert repeats_among(pixels_of(scene(seed)) for seed in range(200)) == Repeats(200, 200, 0)
 
 
 def test_what_shows_nothing_is_not_counted():
-    assert Repeats.among([None, None, pixels_of(scene(1)), pixels_of(scene(1))]) == (2, 1, 0)
+    assert repeats_among([None, None, pixels_of(scene(1)), pixels_of(scene(1))]) == (2, 1, 0)
 
 
 def new(key, image, refusal=None):

@@ -9,13 +9,10 @@ that several make an error less likely, not more (intersection-union).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from pytest_t2i.data import Outcome, Verdict
-
-V = TypeVar("V")
+from pytest_t2i.verdicts.caveats.seams import Levels, Part, Question
 
 
 class RunLevel(NamedTuple):
@@ -64,12 +61,15 @@ class LevelShare:
     """
     _compared: int = 0
 
-    def next_level(self) -> float:
-        """Return the level at which the next comparison of the test fails; 1.0: it cannot fail."""
+    def spend(self) -> Part:
+        """Return the part of the test's next comparison, which no other comparison gets."""
         self._compared += 1
+        error = self.run.of_each
         if self.counted is None:
-            return 1.0 - self.run.of_each * 0.5**self._compared
-        return 1.0 - self.run.of_each if self._compared <= self.counted else 1.0
+            error *= 0.5**self._compared
+        elif self._compared > self.counted:
+            error = 0.0
+        return Part(1.0 - error, str(self.run))
 
 
 UNCOUNTED = (
@@ -79,35 +79,16 @@ UNCOUNTED = (
 HELD = "worse at {own} by itself, but the run's level needs {needed}: {run}"
 
 
-def at_run_level(
-    decided: V,
-    outcome_of: Callable[[V], Outcome],
-    share: LevelShare | None,
-    again: Callable[[float], V],
-    own: float,
-) -> tuple[V, str]:
-    """Return a decision that fails only at the run's level, and why it does not fail; else "".
+class SharedLevel:
+    """A comparison fails at its part of the run's error, and passes at its own level."""
 
-    ``share`` is the test's part of the run's error (None where each comparison has its own),
-    ``again`` decides at another level, and ``own`` is the level of a single comparison.
-    """
-    if share is None:
-        return decided, ""
-    level = share.next_level()
-    if outcome_of(decided) is not Outcome.FAIL:
-        return decided, ""
-    if level >= 1.0:
-        return decided, UNCOUNTED.format(own=_per_cent(own))
-    strict = again(max(level, own))
-    if outcome_of(strict) is Outcome.FAIL:
-        return strict, ""
-    return strict, HELD.format(own=_per_cent(own), needed=_per_cent(level), run=share.run)
-
-
-def held_open(verdict: Verdict, message: str) -> Verdict:
-    """Return a verdict that the run's level does not let fail, with the reason; "": as it is."""
-    if not message:
-        return verdict
-    outcome = Outcome.INCONCLUSIVE if verdict.outcome is Outcome.FAIL else verdict.outcome
-    text = f"{message}; {verdict.message}" if verdict.message else message
-    return replace(verdict, outcome=outcome, message=text)
+    def level(self, question: Question, levels: Levels) -> Levels:
+        """Return the levels with that of a FAIL."""
+        if question.part is None:
+            return levels
+        needed, words = question.part
+        own = _per_cent(levels.own)
+        if needed >= 1.0:
+            return Levels(levels.own, 1.0, UNCOUNTED.format(own=own))
+        held = HELD.format(own=own, needed=_per_cent(needed), run=words)
+        return Levels(levels.own, needed, held)

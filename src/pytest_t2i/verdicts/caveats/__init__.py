@@ -1,0 +1,1 @@
+"""What qualifies a verdict: one module each, at the seams of ``seams.py``."""

@@ -1,0 +1,130 @@
+"""Dependent pictures: how many are equal, and which checks have no verdict because of them.
+
+A model that ignores the seed, a cache, and copies in a folder give one picture several times. Equal
+pictures are one observation. Where more than a tenth of a prompt's pictures repeat, the distinct
+ones are no independent draws either, and the prompt has no verdict. The model has none where more
+than a tenth of all its pictures repeat, or where a measurement's evidence does not hold whatever
+such prompts show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from functools import reduce
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from pytest_t2i.data import Outcome, Verdict
+from pytest_t2i.errors import some
+from pytest_t2i.verdicts.caveats.caveat import Caveat
+from pytest_t2i.verdicts.caveats.seams import Question
+
+MOST_REPEATED = 0.1
+"""Largest share of repeated pictures with which there is a verdict. Where more repeat, the distinct
+pictures are no independent draws either."""
+SHOWN = 5
+"""Number of prompts that a message names."""
+
+
+class Repeats(NamedTuple):
+    """The numbers of pictures, and of distinct ones, of one prompt or of several.
+
+    >>> (Repeats(20, 18, 0) + Repeats(20, 20, 1)).share, Repeats(20, 17, 0).are_too_many
+    (0.05, True)
+    """
+
+    pictures: int
+    """Pictures that show something: no refused, black or unreadable ones."""
+    distinct: int
+    """Pictures of different pixels; the others repeat one of these, of the same prompt."""
+    nearly_equal: int
+    """Distinct pictures that are nearly equal to another one of the same prompt."""
+
+    def __add__(self, other: Repeats) -> Repeats:  # type: ignore[override]
+        return Repeats(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+    @property
+    def repeated(self) -> int:
+        """Number of pictures that repeat an earlier one of their prompt."""
+        return self.pictures - self.distinct
+
+    @property
+    def share(self) -> float:
+        """Share of repeated pictures, 0 to 1."""
+        return self.repeated / self.pictures if self.pictures else 0.0
+
+    @property
+    def are_too_many(self) -> bool:
+        """Whether so many pictures repeat that there is no verdict."""
+        return self.share > MOST_REPEATED
+
+    @property
+    def words(self) -> str:
+        """Why there is no verdict; "" where few enough pictures repeat."""
+        if not self.are_too_many:
+            return ""
+        return (
+            f"{self.repeated} of {self.pictures} pictures repeat an earlier one of the same "
+            f"prompt: with more than {MOST_REPEATED:.0%} there is no verdict. Look for a cache, a "
+            "constant seed or copied files"
+        )
+
+
+NONE = Repeats(0, 0, 0)
+
+
+@runtime_checkable
+class Known(Protocol):
+    """What knows the pictures of a test."""
+
+    def repeats(self) -> Mapping[str, Repeats]:
+        """Return the equal pictures of the test's prompts, by text."""
+
+    def texts_of(self, subject: str) -> AbstractSet[str] | None:
+        """Return the texts of the prompts of a subject; None where it is none of the test's."""
+
+    def name_of(self, text: str) -> str:
+        """Return the name of the prompt with this text."""
+
+
+class EqualPictures:
+    """Nothing is decided of pictures of which too many repeat."""
+
+    name = "equal pictures"
+
+    def void(self, question: Question) -> str:
+        """Return how many pictures repeat; "" where few enough do, or the evidence allows it."""
+        measurement, known = question.measurement, question.known(Known)  # type: ignore[type-abstract]
+        if known is None or measurement.despite_repeats == "":
+            return ""
+        by_text = known.repeats()
+        texts = None if measurement.is_of_model else known.texts_of(measurement.subject)
+        if texts is not None:
+            repeats = (by_text.get(text, NONE) for text in texts)
+            return max(repeats, key=lambda of_text: of_text.share).words
+        total = reduce(Repeats.__add__, by_text.values(), NONE)
+        if total.are_too_many:
+            return total.words
+        doubtful = [text for text, repeats in by_text.items() if repeats.are_too_many]
+        # The worst case over repeated pictures is that of a limit.
+        if not doubtful or (measurement.despite_repeats and question.against == "limit"):
+            return ""
+        return (
+            f"more than {MOST_REPEATED:.0%} of the pictures of {len(doubtful)} of "
+            f"{len(by_text)} prompts repeat an earlier one "
+            f"({some([known.name_of(text) for text in doubtful], SHOWN)}), and whatever these show "
+            "could turn the verdict"
+        )
+
+    def remark(self, question: Question, verdict: Verdict) -> Caveat | None:
+        """Say which prompts a verdict leaves out, and whether they could turn it."""
+        names = question.measurement.despite_repeats
+        if not names or question.against != "limit":
+            return None
+        turns = verdict.outcome is Outcome.INCONCLUSIVE
+        what = (
+            ", and they could turn the verdict"
+            if turns
+            else (": the evidence holds whatever they show")
+        )
+        return Caveat(self.name, f"too many pictures repeat for a verdict on {names}{what}")

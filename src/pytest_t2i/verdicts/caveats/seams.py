@@ -1,0 +1,149 @@
+"""The seams at which something qualifies a verdict, the same for limits and baselines.
+
+A caveat is an object with one or several of these methods. ``void`` is asked before the evidence,
+and leaves no estimate. ``level`` says which error a comparison may spend. ``remark`` is asked after
+the verdict: it says something, and never changes an outcome. All are pure functions of the
+comparison and of what the run knows, and may be asked outside of a test, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
+
+from pytest_t2i.data import Outcome, Verdict
+from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts.caveats.caveat import Caveat
+from pytest_t2i.verdicts.measurement import Against, Measurement
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Part(NamedTuple):
+    """What one comparison may spend of an error that several comparisons share."""
+
+    level: float
+    """Level at which it fails; 1.0: it cannot fail."""
+    words: str
+    """The shared error in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One measurement, what it is compared with, and what is known of it."""
+
+    measurement: Measurement
+    """The measurement as judged."""
+    against: Against
+    bound: float | None = None
+    """The limit, or the margin that is stated for a change; None without one."""
+    level: float = 0.95
+    """One-sided level of a single comparison, as the user gives it."""
+    run: object = None
+    """What knows the pictures, the detector and earlier runs; None outside of a run."""
+    recorded: Baseline | None = None
+    """The recorded run that is compared with."""
+    part: Part | None = None
+    """The part of the run's error; None where each comparison has its level for itself."""
+
+    def known(self, kind: type[K]) -> K | None:
+        """Return what knows these facts (a Protocol that can be checked); None if nothing does."""
+        return self.run if isinstance(self.run, kind) else None
+
+
+class Levels(NamedTuple):
+    """The levels of a comparison.
+
+    >>> Levels(0.95).to_fail is None
+    True
+    """
+
+    own: float
+    """Level of a PASS, and of a FAIL unless ``to_fail`` is stricter."""
+    to_fail: float | None = None
+    """Level of a FAIL; None: the same. At 1.0 the comparison cannot fail."""
+    held: str = ""
+    """What is said of a comparison that would fail at its own level only."""
+
+
+@runtime_checkable
+class Void(Protocol):
+    """What can leave a measurement without evidence.
+
+    >>> class NoEstimate:
+    ...     def void(self, question: Question) -> str:
+    ...         return "" if question.measurement.images else "there are no images"
+    >>> isinstance(NoEstimate(), Void)
+    True
+    """
+
+    def void(self, question: Question) -> str:
+        """Return why nothing can be decided; "" where something can."""
+
+
+@runtime_checkable
+class Level(Protocol):
+    """What changes the error that a comparison may spend.
+
+    >>> class Strict:
+    ...     def level(self, question: Question, levels: Levels) -> Levels:
+    ...         return levels._replace(own=0.99)
+    >>> isinstance(Strict(), Level)
+    True
+    """
+
+    def level(self, question: Question, levels: Levels) -> Levels:
+        """Return the levels of a comparison, given those that the caveats before it left."""
+
+
+@runtime_checkable
+class Remark(Protocol):
+    """What says something of a verdict.
+
+    >>> class Few:
+    ...     def remark(self, question: Question, verdict: Verdict) -> Caveat | None:
+    ...         return Caveat("few", "these are few images")
+    >>> isinstance(Few(), Remark)
+    True
+    """
+
+    def remark(self, question: Question, verdict: Verdict) -> Caveat | None:
+        """Return what there is to say of a verdict; None for nothing."""
+
+
+def why_void(question: Question, caveats: Iterable[object]) -> str:
+    """Return the first reason for which nothing can be decided; "" where something can."""
+    found = (caveat.void(question) for caveat in caveats if isinstance(caveat, Void))
+    return next(filter(None, found), "")
+
+
+def levels_of(question: Question, caveats: Iterable[object]) -> Levels:
+    """Return the levels of a comparison as all caveats leave them."""
+    levels = Levels(question.level)
+    for caveat in caveats:
+        if isinstance(caveat, Level):
+            levels = caveat.level(question, levels)
+    return levels
+
+
+def at_levels(
+    levels: Levels, decide: Callable[[float], V], verdict_of: Callable[[V], Verdict]
+) -> tuple[V, str]:
+    """Return what is decided, and why it does not fail although it would at its own level."""
+    found = decide(levels.own)
+    if levels.to_fail is None or verdict_of(found).outcome is not Outcome.FAIL:
+        return found, ""
+    if levels.to_fail >= 1.0:
+        return found, levels.held
+    strict = decide(max(levels.to_fail, levels.own))
+    return strict, "" if verdict_of(strict).outcome is Outcome.FAIL else levels.held
+
+
+def remarks_on(
+    question: Question, verdict: Verdict, caveats: Iterable[object]
+) -> tuple[Caveat, ...]:
+    """Return what all caveats say of a verdict, in their order."""
+    said = (caveat.remark(question, verdict) for caveat in caveats if isinstance(caveat, Remark))
+    return tuple(remark for remark in said if remark is not None)

@@ -1,0 +1,64 @@
+"""How a comparison with a limit or a baseline reaches a verdict: void, level, evidence, remark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+from pytest_t2i.data import Outcome, Verdict
+from pytest_t2i.verdicts.caveats.built_in import BUILT_IN
+from pytest_t2i.verdicts.caveats.caveat import Caveat
+from pytest_t2i.verdicts.caveats.seams import (
+    Question,
+    at_levels,
+    levels_of,
+    remarks_on,
+    why_void,
+)
+from pytest_t2i.verdicts.measurement import Change, Measurement
+
+
+class Found(NamedTuple):
+    """What the evidence says at a level."""
+
+    verdict: Verdict
+    change: Change | None = None
+    """The change against a recorded run; None for a limit."""
+
+
+class Reached(NamedTuple):
+    """A verdict with what qualifies it."""
+
+    question: Question
+    """What was judged; without evidence where a caveat leaves none."""
+    verdict: Verdict
+    caveats: tuple[Caveat, ...]
+    change: Change | None = None
+
+
+def reach(
+    question: Question,
+    more: tuple[object, ...],
+    decide: Callable[[Measurement, float], Found],
+) -> Reached:
+    """Return the verdict that ``decide`` reaches, with all caveats: our own and ``more``."""
+    caveats = (*BUILT_IN, *more)
+    if because := why_void(question, caveats):
+        without = question.measurement.without_evidence(because)
+        question = replace(question, measurement=without)
+    found, held = at_levels(
+        levels_of(question, caveats),
+        lambda level: decide(question.measurement, level),
+        lambda found: found.verdict,
+    )
+    verdict = found.verdict
+    if held:
+        text = f"{held}; {verdict.message}" if verdict.message else held
+        open_ = verdict.outcome is Outcome.FAIL
+        outcome = Outcome.INCONCLUSIVE if open_ else verdict.outcome
+        verdict = replace(verdict, outcome=outcome, message=text)
+    remarks = remarks_on(question, verdict, caveats)
+    if any(remark.lacks for remark in remarks):
+        verdict = replace(verdict, images_to_decide=None)
+    return Reached(question, verdict, remarks, found.change)
