@@ -55,6 +55,15 @@ ROWS = {
     "neutrality": (
         ("similarity_gap", "model"), ("similarity_gap", "group"), ("leaning_p_value", "model"),
     ),
+    "objects": (
+        ("cooccurrence_gap", "model"), ("object_independence", "model"),
+        ("object_bias_score", "object"),
+    ),
+    "dependencies": (
+        ("dependency_group_share", "model"), ("object_independence", "group"),
+        ("object_bias_score", "object"), ("object_occurrences", "object"),
+        ("group_overlap", "group"),
+    ),
     "crowd": tuple(
         (name, about)
         for about in ("model", "prompt")
@@ -62,10 +71,13 @@ ROWS = {
     ),
 }  # fmt: skip
 """Audit -> metrics and subjects of its rows."""
-DIMS = ("arms", "variant", "word", "says", "space", "towards")
-FACTS = ("name", "said_most_often", "added", "example", "text", "spaces", "detector")
+DIMS = ("arms", "variant", "word", "says", "space", "towards", "group", "variants",
+        "other")  # fmt: skip
+FACTS = ("name", "said_most_often", "added", "example", "text", "spaces", "detector", "finder",
+         "expected")  # fmt: skip
 COUNTS = ("images", "told", "drawn", "labelled", "rewritten_share", "feminine", "prompts", "people",
-          "gender", "triplets")  # fmt: skip
+          "gender", "triplets", "judged", "expected", "rare", "least", "different", "left_out",
+          "neutral", "masculine")  # fmt: skip
 
 
 def _part(audit: Any, say: Callable[[str], str]) -> Any:

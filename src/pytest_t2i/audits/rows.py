@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.summary import Frame, Summary
-from pytest_t2i.data import About, Interval, MetricInfo, Row
-from pytest_t2i.sections import Bar, BarChart, Block, RowChart, Section, half_width
+from pytest_t2i.data import About, Interval, MetricInfo, Row, Scalar
+from pytest_t2i.sections import Bar, BarChart, Block, Cell, RowChart, Section, half_width
+from pytest_t2i.sections.words import p_words
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.context import AuditContext
     from pytest_t2i.verdicts.check import Check
+    from pytest_t2i.verdicts.measurement import Measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,8 @@ class Rows:
     """
 
     rows: tuple[Row, ...] = ()
+    pictures: tuple[Block, ...] = ()
+    """Blocks of pictures, which no row holds; known while the run is measured alone."""
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
@@ -69,6 +73,17 @@ class Rows:
         return Frame(columns, cells, ("value",))
 
 
+def row_of_measurement(
+    measurement: Measurement, about: About, dims: Mapping[str, Scalar] | None = None, **more: Any
+) -> Row:
+    """Return the row of what a test compares; ``more`` are its facts and counts."""
+    value = measurement.interval
+    absent = measurement.absent if value is None else ""
+    return Row(
+        measurement.name, measurement.subject, about, value, dims or {}, **more, absent=absent
+    )
+
+
 def chart_of(
     chart: RowChart,
     rows: Iterable[Row],
@@ -79,6 +94,7 @@ def chart_of(
 
     A metric that is worse away from zero has the smallest round scale around 0 that holds its
     intervals and limits; any other one has its bounds, or those of the values without known bounds.
+    Bars begin at 0, or at 0.5 where a metric is worse away from it.
     """
     chosen = {name: place for place, name in enumerate(chart.subjects)}
     shown = [
@@ -91,7 +107,11 @@ def chart_of(
     shown.sort(key=lambda row: chosen.get(row.subject, 0))
     metric = info.get(chart.metrics[0])
     is_signed = metric is not None and metric.worse == "away_from_zero" and metric.low < 0.0
-    bars = tuple(_bar(row, chart, checks, is_signed=is_signed) for row in shown)
+    is_folded = metric is not None and metric.worse == "away_from_half"
+    middle = HALF if is_folded else 0.0
+    bars = tuple(
+        _bar(row, chart, checks, middle if is_signed or is_folded else None) for row in shown
+    )
     values = [bar.interval for bar in bars if bar.interval is not None]
     ends = [end for value in values for end in (value.low, value.high)]
     ends += [limit for bar in bars for limit in bar.limits]
@@ -103,24 +123,36 @@ def chart_of(
         low, high = min([*ends, 0.0]), max([*ends, 1.0])
     return BarChart(
         chart.title, bars, low, high, chart.unit or chart.metrics[0].replace("_", " "),
-        chart.note, chart.digits, chart.level, chart.columns,
-        form="signed" if is_signed else "", ends=chart.ends,
+        chart.note, chart.digits, chart.level, tuple(c.replace("_", " ") for c in chart.columns),
+        form="signed" if is_signed else "", ends=chart.ends, middle=middle,
     )  # fmt: skip
 
 
-def _bar(row: Row, chart: RowChart, checks: Sequence[Check], *, is_signed: bool) -> Bar:
+HALF = 0.5
+
+
+def _bar(row: Row, chart: RowChart, checks: Sequence[Check], middle: float | None) -> Bar:
+    """Return the bar of a row; limits lie on both sides of ``middle`` if there is one."""
     judged = [
         check
         for check in checks
         if (check.metric, check.subject, check.against) == (row.metric, row.subject, "limit")
     ]
     bar = Bar.judged(row.name if len(chart.metrics) == 1 else row.metric, row.interval, judged)
-    limits = tuple(sign * limit for limit in bar.limits for sign in (-1, 1))
-    cells = tuple(row.counts.get(name, row.facts.get(name)) for name in chart.columns)
-    return Bar(
-        bar.name, bar.interval, "", row.absent, limits if is_signed else bar.limits, bar.outcome,
-        cells=cells,
-    )  # fmt: skip
+    limits = bar.limits
+    if middle is not None:
+        limits = tuple(end for limit in limits for end in (2.0 * middle - limit, limit))
+    kind = ""
+    if middle and row.interval is not None and row.interval.estimate != middle:
+        kind = "male" if row.interval.estimate > middle else "female"
+    cells = tuple(_cell(row, name) for name in chart.columns)
+    return Bar(bar.name, bar.interval, "", row.absent, limits, bar.outcome, cells=cells, kind=kind)
+
+
+def _cell(row: Row, name: str) -> Cell:
+    """Return a count or a fact of a row; a p-value in words."""
+    value: Any = row.counts.get(name, row.facts.get(name))
+    return p_words(value) if name == "p_value" else value
 
 
 class RowAudit(Audit[Rows]):
