@@ -64,6 +64,9 @@ ROWS = {
         ("object_bias_score", "object"), ("object_occurrences", "object"),
         ("group_overlap", "group"),
     ),
+    "detector_validation": (
+        ("accuracy", "detector"), ("model_bias_score", "detector"), ("kept_share", "detector"),
+    ),
     "crowd": tuple(
         (name, about)
         for about in ("model", "prompt")
@@ -77,14 +80,14 @@ FACTS = ("name", "said_most_often", "added", "example", "text", "spaces", "detec
          "expected")  # fmt: skip
 COUNTS = ("images", "told", "drawn", "labelled", "rewritten_share", "feminine", "prompts", "people",
           "gender", "triplets", "judged", "expected", "rare", "least", "different", "left_out",
-          "neutral", "masculine")  # fmt: skip
+          "neutral", "masculine", "clear")  # fmt: skip
 
 
 def _part(audit: Any, say: Callable[[str], str]) -> Any:
     """What an audit keeps of a run."""
     if audit.record_type is not Rows:
         return filled(audit.record_type, say)
-    numbers = {"to_feminine": 0.5, "to_masculine": 0.5, "p_value": 0.04}
+    numbers = {"to_feminine": 0.5, "to_masculine": 0.5, "p_value": 0.04, "by_people": 0.5}
     return Rows(tuple(
         Row(
             metric, say("subject"), about,

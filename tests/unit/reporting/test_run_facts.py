@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_t2i.audits.detector_validation.report import TrialRecord, TrialsPart
 from pytest_t2i.audits.parity.record import CorrectionRecord, ParityPart
-from pytest_t2i.data import Interval
+from pytest_t2i.audits.rows import Rows
+from pytest_t2i.data import Interval, Row
 from pytest_t2i.reporting.run_facts import (
     CORRECT_NONE,
     NO_LABELS,
@@ -23,9 +23,7 @@ from pytest_t2i.runs.record.record import AuditRecord
 
 SCORE = Interval(0.4, 0.3, 0.5, 0.95, "test", 30)
 CORRECTION = CorrectionRecord("labels", "colour", 30, 0, 0.5, SCORE, None, annotators=2)
-TRIAL = TrialRecord(
-    "colour", "mine", 200, 190, 9, {}, None, None, None, None, None, {}, None, None, None, None
-)
+TRIED = Rows((Row("accuracy", "colour", "detector", counts={"images": 200}),))
 
 
 @pytest.mark.parametrize(
@@ -35,12 +33,12 @@ TRIAL = TrialRecord(
         ({}, "labels", CORRECT_NONE),
         ({"parity": ParityPart((), correction=CORRECTION)}, "labels",
          "corrected by 30 labels of 2 annotators"),
-        ({"detector_validation": TrialsPart((TRIAL,))}, "labels",
+        ({"detector_validation": TRIED}, "labels",
          "detectors were tried on 200 labelled images"),
     ],
 )  # fmt: skip
 def test_what_labels_did(record, audits, labels, told):
-    parts = {name: AuditRecord(1, part) for name, part in audits.items()}
+    parts = {name: AuditRecord.of(part) for name, part in audits.items()}
     run = replace(record, audits=parts, settings={**record.settings, "labels": labels})
     assert label_status(run) == told
     assert ("Labels", told) in facts(run)

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from pytest_t2i.audits import shared_blocks
-from pytest_t2i.audits.detector_validation import report as trials
 from pytest_t2i.audits.emergence import report as emergence
 from pytest_t2i.audits.parity import record as parity
 from pytest_t2i.audits.stereotypes import report as stereotypes
@@ -39,7 +38,6 @@ PARTS = {
     "groups": parity.GroupsRecord,
     "cells": parity.CellsRecord,
     "audits.parity.record": parity.ParityPart,
-    "trials": trials.TrialRecord,
     "correction": parity.CorrectionRecord,
 }
 
@@ -54,7 +52,7 @@ def named(section):
 @pytest.mark.parametrize("section", PARTS)
 def test_every_key_is_documented_and_nothing_else(section):
     keys = {field.name for field in fields(PARTS[section])}
-    inner = {"prompts": records.ImageRecord, "trials": trials.MistakeRecord}
+    inner = {"prompts": records.ImageRecord}
     inner["correction"] = parity.CorrectedPrompt
     inner["cells"] = parity.CellRecord
     inner["groups"] = parity.GroupPrompt
