@@ -98,6 +98,8 @@ class DetectorValidation(RowAudit):
         """Return a line for each detector, the table, and an album of each detector's mistakes."""
         del run
         tried = _tried(rows)
+        if not tried:
+            return []
         lines = (Paragraph(_in_words(rows, row), "summary") for row in tried)
         return [Note(_tried_on(rows, tried[0])), *lines, _table(rows), *rows.pictures]
 
@@ -183,8 +185,8 @@ def _picture(trial: Trial, mistake: Mistake) -> Picture:
 
 
 def _tried(rows: Rows) -> list[Row]:
-    """Return the accuracy of each detector over all labels."""
-    return [row for row in rows.of(ACCURACY, "detector") if "label" not in row.dims]
+    """Return a row of each detector, with the numbers of images."""
+    return rows.of("filter_f1", "detector")
 
 
 def _accuracies(rows: Rows, detector: str) -> dict[str, Interval | None]:
@@ -221,7 +223,7 @@ def _in_words(rows: Rows, tried: Row) -> str:
     deviation = f"; model bias score off by {percent.estimate:+.1f} %" if percent else ""
     return (
         f"{tried.subject} on {tried.counts['images']} labelled images: F1 {estimate('filter_f1')}, "
-        f"filter rate {estimate('filter_rate')}, accuracy {_estimate(tried.interval)} "
+        f"filter rate {estimate('filter_rate')}, accuracy {estimate(ACCURACY)} "
         f"({groups}){deviation}"
     )
 

@@ -92,7 +92,7 @@ class ObjectsAudit(RowAudit):
             "triplets": len(objects.members),
             "images": sum(3 * len(member.seeds) for member in objects.members),
             "judged": len(objects.judged),
-            "expected": len(scores) - len(objects.judged),
+            "not_judged": len(scores) - len(objects.judged),
             "rare": objects.rare,
             "least": objects.least,
         }
@@ -113,8 +113,8 @@ class ObjectsAudit(RowAudit):
         first = f"the most one-sided: {scored(judged[0])}" if judged else "none to judge"
         return (
             f"objects of {counts['triplets']} triplets ({several(counts['images'], 'image')}) by "
-            f"{model.facts['finder']}: {counts['judged']} judged, {counts['expected']} expected to "
-            f"differ, {counts['rare']} too rare (below {counts['least']}); {first}"
+            f"{model.facts['finder']}: {counts['judged']} judged, {counts['not_judged']} expected "
+            f"to differ, {counts['rare']} too rare (below {counts['least']}); {first}"
         )
 
     def blocks(self, rows: Rows, run: Any) -> Sequence[Block]:

@@ -51,7 +51,7 @@ TESTS = (
 GAP = Row(
     "cooccurrence_gap", "model", "model", between(0.1, 0.05, 0.15), {},
     {"finder": "things", "to_feminine": 0.6, "to_masculine": 0.7},
-    {"triplets": 20, "images": 60, "judged": 3, "expected": 1, "rare": 3, "least": 5},
+    {"triplets": 20, "images": 60, "judged": 3, "not_judged": 1, "rare": 3, "least": 5},
 )  # fmt: skip
 ROWS = (GAP, *TESTS, TIE, CUP, HAT, FORK)
 
@@ -113,7 +113,7 @@ def test_rows_have_the_subjects_of_checks():
     assert (tie.facts["p_value"], tie.facts["expected"]) == (None, "a man's")
     assert cup.facts["p_value"] < 0.05
     assert rows.rows[0].counts == {
-        "triplets": 20, "images": 120, "judged": 2, "expected": 1, "rare": 0, "least": 10,
+        "triplets": 20, "images": 120, "judged": 2, "not_judged": 1, "rare": 0, "least": 10,
     }  # fmt: skip
     paired = rows.one("object_independence", "model (feminine, masculine)")
     assert paired.facts["chi_square_p_value"] < 1e-9
@@ -131,7 +131,7 @@ def test_bars_go_from_the_middle_to_the_gender_that_an_object_comes_with():
     assert [(bar.name, bar.kind) for bar in judged.bars] == [
         ("cup", "female"), ("hat", ""), ("fork", ""),
     ]  # fmt: skip
-    assert judged.columns == ("neutral", "feminine", "masculine", "p value")
+    assert judged.columns == ("Neutral", "Feminine", "Masculine", "P value")
     assert judged.bars[0].cells == (3, 18, 2, "< 0.0001")
     assert judged.bars[2].absent == "with neither gender"
     assert [(bar.kind, bar.cells) for bar in expected.bars] == [
@@ -143,7 +143,14 @@ def test_bars_go_from_the_middle_to_the_gender_that_an_object_comes_with():
 def test_limits_lie_on_both_sides_of_the_middle():
     block = next(block for block in section().blocks if isinstance(block, RowChart))
     check = SimpleNamespace(
-        metric="object_bias_score", subject="object cup", against="limit", bound=0.75, outcome=None
+        metric="object_bias_score",
+        subject="object cup",
+        against="limit",
+        bound=0.75,
+        outcome=None,
+        interval=CUP.value,
+        low=CUP.value.low,
+        high=CUP.value.high,
     )
     cup, hat, _ = chart_of(block, ROWS, INFO, (check,)).bars
     assert (cup.limits, hat.limits) == ((0.25, 0.75), ())
