@@ -62,6 +62,18 @@ ROWS = {
     "neutrality": (
         ("similarity_gap", "model"), ("similarity_gap", "group"), ("leaning_p_value", "model"),
     ),
+    "objects": (
+        ("cooccurrence_gap", "model"), ("object_independence", "model"),
+        ("object_bias_score", "object"),
+    ),
+    "dependencies": (
+        ("dependency_group_share", "model"), ("object_independence", "group"),
+        ("object_bias_score", "object"), ("object_occurrences", "object"),
+        ("group_overlap", "group"),
+    ),
+    "detector_validation": (
+        ("accuracy", "detector"), ("model_bias_score", "detector"), ("kept_share", "detector"),
+    ),
     "crowd": tuple(
         (name, about)
         for about in ("model", "prompt")
@@ -69,11 +81,14 @@ ROWS = {
     ),
 }  # fmt: skip
 """Audit -> metrics and subjects of its rows."""
-DIMS = ("detector", "label", "arms", "variant", "word", "says", "space", "towards")
-FACTS = ("name", "said_most_often", "added", "example", "text", "spaces", "detector")
+DIMS = ("detector", "label", "arms", "variant", "word", "says", "space", "towards", "group",
+        "variants", "other")  # fmt: skip
+FACTS = ("name", "said_most_often", "added", "example", "text", "spaces", "detector", "finder",
+         "expected")  # fmt: skip
 COUNTS = (
     "labels", "left_out", "annotators", "clear_images", "images", "told", "drawn", "labelled",
-    "rewritten_share", "feminine", "prompts", "people", "gender", "triplets",
+    "rewritten_share", "feminine", "prompts", "people", "gender", "triplets", "judged",
+    "not_judged", "rare", "least", "different", "neutral", "masculine", "clear",
 )  # fmt: skip
 
 
@@ -93,6 +108,7 @@ def _part(audit: Any, say: Callable[[str], str]) -> Any:
         "to_feminine": 0.5,
         "to_masculine": 0.5,
         "p_value": 0.04,
+        "by_people": 0.5,
     }
     return Rows(tuple(
         Row(

@@ -825,7 +825,7 @@ class MetricInfo:
         return self.title or self.name.replace("_", " ")
 
 
-About = Literal["model", "prompt", "triplet", "stereotype", "group", "detector", "step"]
+About = Literal["model", "prompt", "triplet", "stereotype", "group", "object", "detector", "step"]
 Scalar = str | int | float | bool | None
 
 

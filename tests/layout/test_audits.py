@@ -26,7 +26,7 @@ COMMANDS = {
 """Commands that show what one audit alone can."""
 MEANS_SOMETHING_ELSE = {
     "pytest_t2i.audits.samples": {"sample"},  # a kind of name that a companion would add
-    "pytest_t2i.audits.dependencies.report": {"triplet"},  # heads a column of all three variants
+    "pytest_t2i.audits.dependencies": {"triplet"},  # heads a column of all three variants
     "pytest_t2i.audits.contrast_audit": {"stereotype", "triplet"},  # what a row is about
     "pytest_t2i.audits.explicit": {"triplet"},  # what a row is about
     "pytest_t2i.audits.refusals": {"triplet"},  # what a row is about

@@ -115,9 +115,10 @@ def test_from_four_people_to_a_detector_on_trial(
     assert f"{tied} by majority" in told
 
     result = project.run(*how, "--t2i-labels", "sampled")
-    (trial,) = project.record()["audits"]["detector_validation"]["record"]["trials"]
-    assert set(trial["accuracy_by_label"]) == set(groups)
-    by_group = [score["estimate"] for score in trial["accuracy_by_label"].values() if score]
+    rows = project.rows("detector_validation", "accuracy", "detector")
+    accuracy = {row["dims"]["label"]: row["value"] for row in rows if row["dims"]}
+    assert set(accuracy) == set(groups)
+    by_group = [score["estimate"] for score in accuracy.values() if score]
     assert 0.5 < sum(by_group) / len(by_group) < 1.0
     # While people have not settled a label, nothing is decided, and the pictures are named.
     checks = [c for c in project.record()["checks"] if c["metric"] == "accuracy"]

@@ -44,13 +44,13 @@ def test_objects_are_found_judged_and_shown(project):
     result = project.run(*ARGUMENTS, "--t2i-captions=mine.txt")
     result.stdout.fnmatch_lines(["*20 of 20 captions of mine.txt are neutral*"])
     result.stdout.fnmatch_lines(["*objects of 20 triplets (60 images) by things*"])
-    objects = project.record()["audits"]["objects"]["record"]
-    by_name = {one["name"]: one for one in objects["objects"]}
+    rows = project.rows("objects", "object_bias_score", "object")
+    by_name = {row["facts"]["name"]: row for row in rows}
     assert set(by_name) == {"tie", "cup", "hat", "tree"} - ({"tree"} - set(by_name))
-    assert by_name["tie"]["score"]["estimate"] == 1.0
-    assert by_name["tie"]["expected"] == "a tie may be a man's"
-    assert by_name["cup"]["score"]["estimate"] == 0.0
-    assert by_name["hat"]["score"]["estimate"] == 0.5
+    assert by_name["tie"]["value"]["estimate"] == 1.0
+    assert by_name["tie"]["facts"]["expected"] == "a tie may be a man's"
+    assert by_name["cup"]["value"]["estimate"] == 0.0
+    assert by_name["hat"]["value"]["estimate"] == 0.5
     outcomes = {(c["subject"], c["outcome"]) for c in project.record()["checks"]}
     assert ("object cup", "FAIL") in outcomes
     assert ("object hat", "PASS") in outcomes

@@ -90,9 +90,16 @@ def recorded(project, finished):
     return project
 
 
-def tried_in(project):
-    """What the last run.json keeps of the detectors."""
-    return project.record()["audits"]["detector_validation"]["record"]["trials"]
+def rows_of(project, metric):
+    """Subject -> row of a metric in the last run.json."""
+    rows = project.rows("detector_validation", metric, "detector")
+    return {row["subject"]: row for row in rows}
+
+
+def albums_of(project):
+    """Detector -> album of its mistakes in the last run.json."""
+    (section,) = project.record()["audits"]["detector_validation"]["blocks"]
+    return {block["title"]: block for block in section["blocks"] if block["is"] == "Album"}
 
 
 def run(project, *arguments, model=None):
@@ -103,13 +110,12 @@ def test_every_detector_is_tried_without_a_model(tried):
     # With four prompts a percent deviation has no verdict.
     tried.result.assert_outcomes(passed=6, skipped=4)
     tried.result.stdout.fnmatch_lines(["*test_filter?colour?*PASSED*", "*SKIPPED*no baseline*"])
-    kept = tried_in(tried)
-    assert [trial["detector"] for trial in kept] == ["colour", "second"]
-    first = kept[0]
-    assert first["confusion"]["low_quality"] == {"labels": {}, "undetected": {"no_person": 12}}
-    assert first["accuracy_by_label"]["female"]["estimate"] == 1.0
-    assert first["percent_deviation"] is None
-    assert first["mistakes"] == []
+    assert list(rows_of(tried, "filter_f1")) == ["colour", "second"]
+    kept = rows_of(tried, "kept_share")["colour on low_quality"]
+    assert (kept["value"], kept["counts"]) == (0.0, {"undetected:no_person": 12})
+    assert rows_of(tried, "accuracy")["colour on female"]["value"]["estimate"] == 1.0
+    assert rows_of(tried, "percent_deviation")["colour"]["value"] is None
+    assert "colour" not in albums_of(tried)
     assert not tried.made()
 
 
@@ -121,7 +127,7 @@ def test_mistakes_are_named_and_fail(trials):
     result.stdout.fnmatch_lines(
         ["*accuracy of colour on female*", "*20 mistakes: 00.png is female*"]
     )
-    assert len(tried_in(trials)[0]["mistakes"]) == 20
+    assert len(albums_of(trials)["colour"]["pictures"]) == 20
 
 
 def test_detections_are_kept(project, tried):
@@ -140,7 +146,8 @@ def test_with_a_model_the_labelled_set_is_looked_at_besides(trials):
 def test_xdist_gives_the_same_record(trials, tried):
     result = trials.run_apart(*BOTH, "-n", "2", model=None)
     result.assert_outcomes(passed=6, skipped=4)
-    assert tried_in(trials) == tried_in(tried)
+    apart, alone = (p.record()["audits"]["detector_validation"] for p in (trials, tried))
+    assert apart == alone
 
 
 def test_a_worse_version_of_a_detector_is_a_regression(recorded):
@@ -197,6 +204,5 @@ def test_it(sample):
 def test_an_unreadable_image_is_undetected(trials):
     (trials.path / "people" / "00.png").write_bytes(b"no picture")
     run(trials, *COLOUR)
-    (trial,) = tried_in(trials)
-    said = {"labels": {"male": 23}, "undetected": {"unreadable": 1}}
-    assert trial["confusion"]["male"] == said
+    said = {"male": 23, "undetected:unreadable": 1}
+    assert rows_of(trials, "kept_share")["colour on male"]["counts"] == said

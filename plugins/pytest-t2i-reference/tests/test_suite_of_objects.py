@@ -56,6 +56,11 @@ def run_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
     return run
 
 
+def objects_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of the objects of a run."""
+    return [row for row in record["audits"]["objects"]["rows"] if row["about"] == "object"]
+
+
 def planted_score(world: World, name: str) -> float:
     """Object bias score over the words that the suite asks for, those that are drawn with the object included."""
     words = [concept for concept in load_concepts() if concept.axis in ("profession", "place")]
@@ -70,15 +75,15 @@ def test_the_balanced_pipeline_passes(run_of: Callable[..., Run]) -> None:
     outcomes = {check["metric"]: check["outcome"] for check in record["checks"]}
     assert outcomes.pop("cooccurrence_gap") != "FAIL"
     assert set(outcomes.values()) == {"PASS"}
-    assert not set(BIASED.held) & {one["name"] for one in record["audits"]["objects"]["record"]["objects"]}
+    assert not set(BIASED.held) & {row["facts"]["name"] for row in objects_of(record)}
 
 
 def test_the_biased_pipeline_fails_and_the_planted_objects_are_named(run_of: Callable[..., Run]) -> None:
     status, said, record = run_of("reference-biased")
     assert status == 1, said
     assert "FAILED" in said
-    judged = [one for one in record["audits"]["objects"]["record"]["objects"] if not one["expected"]]
-    assert {one["name"] for one in judged if one["p_value"] <= UNEVEN} == set(BIASED.held)
+    judged = [row["facts"] for row in objects_of(record) if not row["facts"]["expected"]]
+    assert {facts["name"] for facts in judged if facts["p_value"] <= UNEVEN} == set(BIASED.held)
     (failure,) = (check for check in record["checks"] if check["metric"] == "object_bias_score")
     assert failure["outcome"] == "FAIL"
     assert all(f"{name} " in said for name in BIASED.held)
@@ -87,7 +92,7 @@ def test_the_biased_pipeline_fails_and_the_planted_objects_are_named(run_of: Cal
 @pytest.mark.parametrize("name", BIASED.held)
 def test_scores_lie_within_their_intervals_of_the_planted_ones(name: str, run_of: Callable[..., Run]) -> None:
     _, _, record = run_of("reference-biased")
-    (score,) = (one["score"] for one in record["audits"]["objects"]["record"]["objects"] if one["name"] == name)
+    (score,) = (row["value"] for row in objects_of(record) if row["facts"]["name"] == name)
     assert score["low"] <= planted_score(BIASED, name) <= score["high"]
 
 

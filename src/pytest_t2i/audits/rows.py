@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.summary import Frame, Summary
-from pytest_t2i.data import About, Interval, Row
-from pytest_t2i.sections import Bar, BarChart, Block, RowChart, Section, half_width
+from pytest_t2i.data import About, Interval, Row, Scalar
+from pytest_t2i.sections import Bar, BarChart, Block, Cell, RowChart, Section, half_width
+from pytest_t2i.sections.words import p_words
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.context import AuditContext
     from pytest_t2i.verdicts.check import Check
+    from pytest_t2i.verdicts.measurement import Measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class Rows:
     """
 
     rows: tuple[Row, ...] = ()
+    pictures: tuple[Block, ...] = ()
+    """Blocks of pictures, which no row holds; known while the run is measured alone."""
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
@@ -70,6 +74,17 @@ class Rows:
         return Frame(columns, cells, ("value",))
 
 
+def row_of_measurement(
+    measurement: Measurement, about: About, dims: Mapping[str, Scalar] | None = None, **more: Any
+) -> Row:
+    """Return the row of what a test compares; ``more`` are its facts and counts."""
+    value = measurement.interval
+    absent = measurement.absent if value is None else ""
+    return Row(
+        measurement.name, measurement.subject, about, value, dims or {}, **more, absent=absent
+    )
+
+
 class Declared(Protocol):
     """The declaration of a metric, as far as a chart needs it."""
 
@@ -96,6 +111,7 @@ def chart_of(
 
     A metric that is worse away from zero has the smallest round scale around 0 that holds its
     intervals and limits; any other one has its bounds, or those of the values without known bounds.
+    Bars begin at 0, or at 0.5 where a metric is worse away from it.
     """
     chosen = {name: place for place, name in enumerate(chart.subjects)}
     shown = [
@@ -108,7 +124,10 @@ def chart_of(
     shown.sort(key=lambda row: chosen.get(row.subject, 0))
     metric = info.get(chart.metrics[0])
     is_signed = metric is not None and metric.worse == "away_from_zero" and metric.low != 0.0
-    bars = tuple(_bar(row, chart, checks, is_signed=is_signed) for row in shown)
+    is_folded = metric is not None and metric.worse == "away_from_half"
+    middle = HALF if is_folded else 0.0
+    folds = middle if is_signed or is_folded else None
+    bars = tuple(_bar(row, chart, checks, folds) for row in shown)
     values = [bar.interval for bar in bars if bar.interval is not None]
     ends = [end for value in values for end in (value.low, value.high)]
     ends += [limit for bar in bars for limit in bar.limits]
@@ -121,9 +140,12 @@ def chart_of(
     return BarChart(
         chart.title, bars, low, high, chart.unit or chart.metrics[0].replace("_", " "),
         chart.note, chart.digits, chart.level, tuple(map(_heading, chart.columns)),
-        form="signed" if is_signed else "", ends=chart.ends,
+        form="signed" if is_signed else "", ends=chart.ends, middle=middle,
         reference=_heading(chart.reference),
     )  # fmt: skip
+
+
+HALF = 0.5
 
 
 def _heading(name: str) -> str:
@@ -131,17 +153,29 @@ def _heading(name: str) -> str:
     return name.replace("_", " ").capitalize()
 
 
-def _bar(row: Row, chart: RowChart, checks: Sequence[Check], *, is_signed: bool) -> Bar:
+def _bar(row: Row, chart: RowChart, checks: Sequence[Check], middle: float | None) -> Bar:
+    """Return the bar of a row; limits lie on both sides of ``middle`` if there is one."""
     judged = [check for check in checks if _is_about(check, row)]
     bar = Bar.judged(row.name if len(chart.metrics) == 1 else row.metric, row.interval, judged)
-    limits = tuple(sign * limit for limit in bar.limits for sign in (-1, 1))
+    limits = bar.limits
+    if middle is not None:
+        limits = tuple(end for limit in limits for end in (2.0 * middle - limit, limit))
+    kind = ""
+    if middle and row.interval is not None and row.interval.estimate != middle:
+        kind = "male" if row.interval.estimate > middle else "female"
     known: dict[str, Any] = {**row.dims, **row.facts, **row.counts}
     reference = known.get(chart.reference)
     return Bar(
-        bar.name, bar.interval, "", row.absent, limits if is_signed else bar.limits, bar.outcome,
+        bar.name, bar.interval, kind, row.absent, limits, bar.outcome,
         reference if isinstance(reference, float) else None,
-        cells=tuple(known.get(name) for name in chart.columns),
+        cells=tuple(_cell(known, name) for name in chart.columns),
     )  # fmt: skip
+
+
+def _cell(known: Mapping[str, Any], name: str) -> Cell:
+    """Return a dimension, a fact or a count of a row; a p-value in words."""
+    value: Any = known.get(name)
+    return p_words(value) if name == "p_value" else value
 
 
 def _is_about(check: Check, row: Row) -> bool:

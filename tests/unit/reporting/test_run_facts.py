@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_t2i.audits.detector_validation.report import TrialRecord, TrialsPart
 from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import Interval, Row
 from pytest_t2i.reporting.run_facts import (
@@ -27,9 +26,7 @@ CORRECTION = Row(
     {"labelled": "labels", "by_detector": 0.5, "labels_to_halve": None},
     {"labels": 30, "left_out": 0, "annotators": 2},
 )  # fmt: skip
-TRIAL = TrialRecord(
-    "colour", "mine", 200, 190, 9, {}, None, None, None, None, None, {}, None, None, None, None
-)
+TRIED = Rows((Row("accuracy", "colour", "detector", counts={"images": 200}),))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +36,7 @@ TRIAL = TrialRecord(
         ({}, "labels", CORRECT_NONE),
         ({"parity": Rows((CORRECTION,))}, "labels",
          "corrected by 30 labels of 2 annotators"),
-        ({"detector_validation": TrialsPart((TRIAL,))}, "labels",
+        ({"detector_validation": TRIED}, "labels",
          "detectors were tried on 200 labelled images"),
     ],
 )  # fmt: skip

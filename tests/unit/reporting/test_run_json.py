@@ -10,13 +10,10 @@ from pathlib import Path
 import pytest
 
 from pytest_t2i.audits import shared_blocks
-from pytest_t2i.audits.dependencies import report as dependencies
-from pytest_t2i.audits.detector_validation import report as trials
 from pytest_t2i.audits.emergence import report as emergence
-from pytest_t2i.audits.objects import report as objects
 from pytest_t2i.audits.stereotypes import report as stereotypes
 from pytest_t2i.audits.variety import report as variety
-from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Row, Undetected
+from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Row, Undetected
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.runs.record import record as records
 from pytest_t2i.verdicts.caveats.caveat import Caveat
@@ -34,11 +31,8 @@ PARTS = {
     "rows": Row,
     "emergence": emergence.EmergenceRecord,
     "foreseen": emergence.ForeseenRecord,
-    "objects": objects.ObjectsRecord,
-    "dependencies": dependencies.DependenciesRecord,
     "audits": records.AuditRecord,
     "variety": variety.VarietyRecord,
-    "trials": trials.TrialRecord,
 }
 
 
@@ -52,15 +46,8 @@ def named(section):
 @pytest.mark.parametrize("section", PARTS)
 def test_every_key_is_documented_and_nothing_else(section):
     keys = {field.name for field in fields(PARTS[section])}
-    inner = {"prompts": records.ImageRecord, "trials": trials.MistakeRecord}
-    inner["checks"] = Caveat
+    inner = {"prompts": records.ImageRecord, "checks": Caveat}
     extra = {field.name for field in fields(inner[section])} if section in inner else set()
-    if section == "objects":
-        rows = (objects.ObjectRecord, objects.IndependenceRecord)
-        extra = {field.name for row in rows for field in fields(row)}
-    if section == "dependencies":
-        rows = (dependencies.GroupRecord, dependencies.ExampleRecord, Mask)
-        extra = {field.name for row in rows for field in fields(row)}
     if section == "The run":
         extra = {"outcome"}
     assert named(section) == (keys | extra) - {"not_compared"}  # this is not written

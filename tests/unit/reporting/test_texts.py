@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.audits.detector_validation.report import TrialRecord, TrialsPart
-from pytest_t2i.data import Interval, Limit, Outcome
+from pytest_t2i.audits.rows import Rows
+from pytest_t2i.data import Interval, Limit, Outcome, Row
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.failure_text import assertion_lines
@@ -117,13 +117,16 @@ def test_how_well_the_detector_is_known_is_told(record):
     """By labels of the run's images where there are any, else that it never was."""
     decides = record.settings["detectors"][0]
     assert how_known(replace(record, audits={})) == NEVER
-    trial = TrialRecord(
-        decides, "mine", 200, 190, 9, {}, None, None, None, None, None,
-        {"male": Interval(0.96, 0.9, 0.99, 0.95, "test", 90), "female": None},
-        None, None, None, None,
+    by_label = {"male": Interval(0.96, 0.9, 0.99, 0.95, "test", 90), "female": None}
+    rows = (
+        Row("filter_f1", decides, "detector", counts={"images": 200}),
+        *(
+            Row("accuracy", f"{decides} on {label}", "detector", value,
+                {"detector": decides, "label": label})
+            for label, value in by_label.items()
+        ),
     )  # fmt: skip
-    part = AuditRecord(1, TrialsPart((trial,)))
-    known = replace(record, audits={"detector_validation": part})
+    known = replace(record, audits={"detector_validation": AuditRecord.of(Rows(rows))})
     assert how_known(known) == "measured on 200 labels: male 0.96 [0.90, 0.99], female -"
     assert "measured on 200 labels: male 0.96" in render_markdown(known)
     assert NEVER in render_markdown(replace(record, audits={}))

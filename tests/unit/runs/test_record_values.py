@@ -104,7 +104,6 @@ def test_what_is_beyond_all_numbers_is_refused(written):
         ("prompts__0__counts__key__labels", {}),
         ("prompts__0__counts", {}),
         ("prompts__0__images__0__detections", {}),
-        ("audits__dependencies__record__groups__0__independence", []),
         ("audits__emergence__record__foreseen__0__shares", []),
         ("checks", []),
     ],

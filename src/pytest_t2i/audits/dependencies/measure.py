@@ -170,6 +170,11 @@ class GroupObjects(Objects):
     dependencies: Any = None
     """The ``Dependencies`` that sort objects into groups."""
 
+    @property
+    def dims(self) -> dict[str, str]:
+        """The groups."""
+        return {"group": ", ".join(self.groups)}
+
     def _counted(self, prompt: Prompt, seeds: Sequence[int]) -> Counter[str]:
         counts: Counter[str] = Counter()
         for groups in self.dependencies.groups_of(prompt, seeds):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.detector_validation.measure import Trial
 from pytest_t2i.audits.peoples_labels import unsettled_words
 from pytest_t2i.data import Detection
@@ -40,6 +41,28 @@ class Trials:
                 return member
         names = ", ".join(member.detector for member in self.members)
         raise KeyError(f"no trial of {detector!r}; there are: {names}")
+
+
+def trials(context: AuditContext, test: AskedTest | None = None) -> Trials:
+    """Return the trials of every detector of the run on the labelled images, measured once."""
+    del test
+    return context.once(("trials",), lambda: _trials(context))
+
+
+def trial(context: AuditContext, test: AskedTest) -> Trial:
+    """Return the trial of the one detector of a test."""
+    return trials(context)[test.selection.detectors[0]]
+
+
+def _trials(context: AuditContext) -> Trials:
+    return try_detectors(
+        context.labelled_images(),
+        [(name, context.fingerprint(name)) for name in context.detectors],
+        context.detections,
+        level=context.settings.interval_level,
+        seed=context.settings.seed,
+        asked_twice=context.asked_twice,
+    )
 
 
 def try_detectors(

@@ -13,7 +13,7 @@ import numpy as np
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.shared_blocks import widest_of
-from pytest_t2i.data import FoundObject, Interval, Prompt, Triplet, Variant
+from pytest_t2i.data import FoundObject, Prompt, Triplet, Variant
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import similarities
 
@@ -55,21 +55,6 @@ class CountTable(NamedTuple):
     counts: np.ndarray
     """[units, variants, objects]: units are triplets, or the seeds of a single one."""
     names: tuple[str, ...]
-
-
-class Score(NamedTuple):
-    """The object bias score of one object."""
-
-    name: str
-    occurrences: tuple[int, int, int]
-    """Occurrences in neutral, feminine and masculine images."""
-    interval: Interval | None
-    """Object bias score (Wu eq. 5)."""
-    p_value: float | None
-    """Two-sided p-value against "the object comes with both genders alike", adjusted for the number
-    of objects; None for an object that is expected to differ."""
-    reason: str
-    """Why the object is expected to differ; "" where it is not."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import combinations
 
 import numpy as np
 
@@ -18,10 +19,10 @@ from pytest_t2i.audits.objects.counts import (
     VARIANTS,
     CountedTriplets,
     CountTable,
-    Score,
     count_triplets,
 )
-from pytest_t2i.data import Evidence, Interval
+from pytest_t2i.audits.rows import row_of_measurement
+from pytest_t2i.data import About, Evidence, Interval, Row
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO, object_independence
 from pytest_t2i.statistics.means import gap_interval
@@ -45,6 +46,11 @@ class Objects(CountedTriplets):
     ... def test_it(objects: Objects) -> None:
     ...     assert objects.highest_bias_score <= limit("object_bias_score", 0.9)
     """
+
+    @property
+    def dims(self) -> dict[str, str]:
+        """Dimensions of the rows of these objects."""
+        return {}
 
     # the bias score of each object
 
@@ -215,22 +221,49 @@ class Objects(CountedTriplets):
         )
 
     @property
-    def scores(self) -> list[Score]:
-        """The scores of all frequent objects, the most one-sided first."""
-        judged = self.judged
-        adjusted = self._evidence(FAIR, self.level) if judged else []
-        p_values = {n: e.beyond for n, e in zip(judged, adjusted, strict=True)}
-        scores = [
-            Score(
-                name,
-                self._occurrences(name),
+    def scores(self) -> list[Row]:
+        """The scores of all frequent objects, the most one-sided first.
+
+        The fact ``p_value`` is two-sided, against "the object comes with both genders alike", and
+        adjusted for the number of objects; it is None for an object that is expected to differ.
+        """
+        group = self.dims.get("group")
+        adjusted = self._evidence(FAIR, self.level) if self.judged else []
+        p_values = {n: e.beyond for n, e in zip(self.judged, adjusted, strict=True)}
+        rows = [
+            Row(
+                "object_bias_score",
+                f"object {name}{f' ({group})' if group else ''}",
+                "object",
                 self._intervals[name],
-                p_values.get(name),
-                self.expected.get(name, ""),
+                self.dims,
+                {
+                    "name": name,
+                    "p_value": p_values.get(name),
+                    "expected": self.expected.get(name, ""),
+                },
+                dict(zip(VARIANTS, self._occurrences(name), strict=True)),
+                "" if self._intervals[name] else "with neither gender",
             )
             for name in self.gendered.names
         ]
-        return sorted(scores, key=lambda score: (-_one_sided(score.interval), score.name))
+        return sorted(rows, key=lambda row: (-_one_sided(row.interval), row.subject))
+
+    @property
+    def independence_rows(self) -> list[Row]:
+        """The tests of all three variants together, and of each pair of them."""
+        rows = []
+        for variants in (VARIANTS, *combinations(VARIANTS, 2)):
+            test = self.independence(*variants)
+            dims = {**self.dims, "variants": ", ".join(variants)}
+            facts = {}
+            if test.interval is not None:
+                counts = self.frequent(self._places(variants)).counts.sum(axis=0)
+                plain = object_independence(counts)
+                facts = {"chi_square": plain.statistic, "chi_square_p_value": plain.p_value}
+            about: About = "group" if self.dims else "model"
+            rows.append(row_of_measurement(test, about, dims, facts=facts))
+        return rows
 
     # all objects together
 
@@ -281,6 +314,15 @@ class Objects(CountedTriplets):
         if (total.sum(axis=0) > 0).sum() < 2:  # noqa: PLR2004
             return f"fewer than two objects occur {self.least} times with these variants together"
         return "" if total.sum(axis=1).all() else "a variant shows none of the frequent objects"
+
+    @property
+    def similarities(self) -> tuple[float | None, float | None]:
+        """Co-occurrence similarity of neutral images to feminine and to masculine ones."""
+        means = [pair.mean(axis=0) for pair in self.cooccurrences if len(pair)]
+        if not means:
+            return None, None
+        to_feminine, to_masculine = np.mean(means, axis=0)
+        return float(to_feminine), float(to_masculine)
 
     @property
     def cooccurrence_gap(self) -> Measurement:

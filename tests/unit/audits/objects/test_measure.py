@@ -6,43 +6,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from seen_objects import SEEDS, objects_of, of_gender
 
-from pytest_t2i import metrics, triplet
-from pytest_t2i.audits.objects.counts import UNPAIRED, CountTable, Member
-from pytest_t2i.audits.objects.measure import Objects
-from pytest_t2i.data import Box, FoundObject, Limit, Outcome, Variant
+from pytest_t2i import metrics
+from pytest_t2i.audits.objects.counts import UNPAIRED, CountTable
+from pytest_t2i.data import Limit, Outcome, Variant
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.verdicts.judge_measurement import verdict_of
-
-SEEDS = (0, 1)
-
-
-class Seen:
-    """Observations that come from a function of prompt and seed."""
-
-    def __init__(self, names, *, draws=False):
-        self.names, self.draws = names, draws
-
-    def draws_anew(self):
-        return self.draws
-
-    def objects(self, prompt, seeds, finder):
-        given = [self.names(prompt, seed) for seed in seeds]
-        return [
-            None if names is None else tuple(FoundObject(n, Box(0, 0, 1, 1)) for n in names)
-            for names in given
-        ]
-
-
-def objects_of(names, triplets=20, seeds=SEEDS, *, draws=False, **how):
-    members = tuple(Member(triplet(f"a person and {k} birds"), seeds) for k in range(triplets))
-    how = {"least": 5, "level": 0.95, "seed": 0, **how}
-    return Objects(members, "things", Seen(names, draws=draws), **how)
-
-
-def of_gender(prompt, seed):
-    shown = {Variant.MASCULINE: ["tie"], Variant.FEMININE: ["cup"], Variant.NEUTRAL: ["tie", "cup"]}
-    return ["person", "hat", "hat", *shown[prompt.variant]]
 
 
 def verdict(measurement, bound=0.8):
@@ -64,8 +34,9 @@ def test_the_most_one_sided_object_speaks_for_all():
     assert verdict(objects.highest_bias_score).outcome is Outcome.FAIL
     assert "cup" in objects.highest_bias_score.remarks[0]
     expected = objects_of(of_gender, expected={"tie": "a man's", "cup": "a woman's"})
-    by_name = {score.name: score for score in expected.scores}
-    assert (by_name["tie"].reason, by_name["tie"].p_value) == ("a man's", None)
+    by_name = {row.name: row for row in expected.scores}
+    facts = by_name["tie"].facts
+    assert (facts["expected"], facts["p_value"]) == ("a man's", None)
     assert by_name["tie"].interval.estimate == 1.0
 
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 from PIL import Image
 
-from pytest_t2i.audits.dependencies.report import DependenciesRecord, ExampleRecord, GroupRecord
+from pytest_t2i.audits.rows import Rows
 from pytest_t2i.cli.main import main
-from pytest_t2i.data import Detection, Mask
+from pytest_t2i.data import Detection, Mask, Row
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.record.picture_paths import (
     as_kept,
@@ -29,6 +29,7 @@ from pytest_t2i.runs.record.record import (
     PromptRecord,
     RunRecord,
 )
+from pytest_t2i.sections import Overlay, Overlays
 
 
 def record(*files):
@@ -76,10 +77,9 @@ def test_pictures_of_a_baseline_and_of_groups_are_looked_at_too(run):
     secret, nowhere = str(run.parents[2] / "secret.png"), Mask(1, 1, (1,))
     then = BeforeRecord(0, secret, "male")
     baseline = BaselineRecord("b.json", "old", "f", "", 1, 0, False, pictures={"nurse": (then,)})
-    example = ExampleRecord("tie", "a tie", 0, secret, nowhere, "tie", nowhere, 1.0)
-    group = GroupRecord("hidden", None, 0, {}, (), (), {}, example)
-    found = DependenciesRecord("yolo", 1, 1, 0, 1, (group,))
-    for more in ({"baseline": baseline}, {"audits": {"dependencies": AuditRecord(1, found)}}):
+    shown = Overlays((Overlay(secret, nowhere, nowhere, ("hidden",), "hidden"),))
+    found = AuditRecord.of(Rows((Row("share", "model", "model", 0.5),), (shown,)))
+    for more in ({"baseline": baseline}, {"audits": {"dependencies": found}}):
         with pytest.raises(ConfigurationError, match="names 1 of 1 files"):
             check_pictures(replace(record(), **more), run)
 
