@@ -57,9 +57,9 @@ def written(tmp_path):
         ),
         ("prompts__0__prompt_bias_score__low", -1.2, "expected an interval within -1 to 1"),
         (
-            "audits__parity__rows__1__value__high",
-            7,
-            "expected an interval within 0.0 to 1.0, got 0.",
+            "audits__parity__rows__1__value",
+            {"estimate": 6.0, "low": 5.0, "high": 7.0, "level": 0.9, "method": "t", "n": 4},
+            "expected an estimate within 0.0 to 1.0, got 6.",
         ),
         (
             "audits__emergence__record__emergence__0__centred_high",

@@ -117,14 +117,18 @@ def _with_pictures_found(record: RunRecord, path: Path) -> RunRecord:
 def _check_values(
     path: Path, name: str, part: AuditRecord, metrics: Mapping[str, MetricRecord]
 ) -> None:
-    """Raise FileFormatError where a row's interval lies outside of its metric's bounds."""
+    """Raise FileFormatError where a row's estimate lies outside of its metric's bounds.
+
+    The ends of an interval may lie there: those of Student's t do for few units.
+    """
     for number, row in enumerate(part.rows):
         metric, value = metrics.get(row.metric), row.interval
         if metric is None or value is None:
             continue
         low, high = metric.low, metric.high
-        if (low is not None and value.low < low) or (high is not None and value.high > high):
-            problem = f"expected an interval within {low} to {high}, got {value}."
+        estimate = value.estimate
+        if (low is not None and estimate < low) or (high is not None and estimate > high):
+            problem = f"expected an estimate within {low} to {high}, got {value}."
             raise FileFormatError(path, problem, where=f"audits.{name}.rows.{number}.value")
 
 
