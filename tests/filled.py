@@ -55,6 +55,7 @@ ROWS = {
     "neutrality": (
         ("similarity_gap", "model"), ("similarity_gap", "group"), ("leaning_p_value", "model"),
     ),
+    "stereotypes": (("stereotype_score", "stereotype"), ("attribute_share", "stereotype")),
     "crowd": tuple(
         (name, about)
         for about in ("model", "prompt")
@@ -63,16 +64,29 @@ ROWS = {
 }  # fmt: skip
 """Audit -> metrics and subjects of its rows."""
 DIMS = ("arms", "variant", "word", "says", "space", "towards")
-FACTS = ("name", "said_most_often", "added", "example", "text", "spaces", "detector")
+FACTS = (
+    "name",
+    "said_most_often",
+    "added",
+    "example",
+    "text",
+    "spaces",
+    "detector",
+    "concept",
+    "source",
+)
 COUNTS = ("images", "told", "drawn", "labelled", "rewritten_share", "feminine", "prompts", "people",
-          "gender", "triplets")  # fmt: skip
+          "gender", "triplets", "clear", "present")  # fmt: skip
 
 
 def _part(audit: Any, say: Callable[[str], str]) -> Any:
     """What an audit keeps of a run."""
     if audit.record_type is not Rows:
         return filled(audit.record_type, say)
-    numbers = {"to_feminine": 0.5, "to_masculine": 0.5, "p_value": 0.04}
+    numbers = {
+        "to_feminine": 0.5, "to_masculine": 0.5, "p_value": 0.04, "expected": 0.3, "margin": 0.1,
+        "direction": "under",
+    }  # fmt: skip
     return Rows(tuple(
         Row(
             metric, say("subject"), about,

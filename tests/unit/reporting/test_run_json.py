@@ -15,7 +15,6 @@ from pytest_t2i.audits.detector_validation import report as trials
 from pytest_t2i.audits.emergence import report as emergence
 from pytest_t2i.audits.objects import report as objects
 from pytest_t2i.audits.parity import record as parity
-from pytest_t2i.audits.stereotypes import report as stereotypes
 from pytest_t2i.audits.variety import report as variety
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Row, Undetected
 from pytest_t2i.generation.run_counts import Work
@@ -32,7 +31,6 @@ PARTS = {
     "checks": Check,
     "model_scores": parity.ModelScoreRecord,
     "prompts": records.PromptRecord,
-    "stereotypes": stereotypes.StereotypeRecord,
     "rows": Row,
     "emergence": emergence.EmergenceRecord,
     "foreseen": emergence.ForeseenRecord,
