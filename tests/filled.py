@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.rows import Rows
-from pytest_t2i.data import Bounds, Detection, Interval, Mask, Row, Source
+from pytest_t2i.data import Bounds, Detection, Interval, Mask, Row
 from pytest_t2i.runs.record.record import AuditRecord, RunRecord
 
 Record = TypeVar("Record")
@@ -56,6 +56,7 @@ ROWS = {
         ("similarity_gap", "model"), ("similarity_gap", "group"), ("leaning_p_value", "model"),
     ),
     "stereotypes": (("stereotype_score", "stereotype"), ("attribute_share", "stereotype")),
+    "variety": (("wals", "prompt"),),
     "crowd": tuple(
         (name, about)
         for about in ("model", "prompt")
@@ -64,17 +65,8 @@ ROWS = {
 }  # fmt: skip
 """Audit -> metrics and subjects of its rows."""
 DIMS = ("arms", "variant", "word", "says", "space", "towards")
-FACTS = (
-    "name",
-    "said_most_often",
-    "added",
-    "example",
-    "text",
-    "spaces",
-    "detector",
-    "concept",
-    "source",
-)
+FACTS = ("name", "said_most_often", "added", "example", "text", "spaces", "detector", "concept",
+         "source", "prompt", "encoder")  # fmt: skip
 COUNTS = ("images", "told", "drawn", "labelled", "rewritten_share", "feminine", "prompts", "people",
           "gender", "triplets", "clear", "present")  # fmt: skip
 
@@ -91,8 +83,8 @@ def _part(audit: Any, say: Callable[[str], str]) -> Any:
         Row(
             metric, say("subject"), about,
             0.04 if metric.endswith("p_value") else Interval(0.4, 0.2, 0.6, 0.95, say("method"), 8),
-            {name: say(name) for name in DIMS}, {name: say(name) for name in FACTS} | numbers,
-            dict.fromkeys(COUNTS, 2), say("absent"),
+            {name: say(name) for name in DIMS} | {"direction": "text", "centred": False},
+            {name: say(name) for name in FACTS} | numbers, dict.fromkeys(COUNTS, 2), say("absent"),
         )
         for metric, about in ROWS[audit.name]
     ))  # fmt: skip
@@ -111,7 +103,7 @@ def filled_run(say: Callable[[str], str] = str) -> RunRecord:
 def _value(name: str, kind: Any, say: Callable[[str], str]) -> Any:
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return "kernel:poly" if kind is Source else _value(name, inner[0], say)
+        return _value(name, inner[0], say)
     if origin in (Union, types.UnionType):
         return _value(name, inner[0], say)
     if origin is Literal:

@@ -1,4 +1,4 @@
-"""Rows of stereotypes, for tests of what shows them."""
+"""Rows of stereotypes and of variety, for tests of what shows them."""
 
 from __future__ import annotations
 
@@ -42,3 +42,19 @@ def counted_rows(
         subject, concept, attribute, expected, share_interval(*counts, 0.95),
         stereotype_interval(*counts, expected, 0.95, direction), counts, direction=direction,
     )  # fmt: skip
+
+
+def wals_row(
+    attribute: str, value: Interval | None, direction: str = "text", *, centred: bool = False
+) -> Row:
+    """Return the variety of the images of "Iranian" along an attribute."""
+    return Row(
+        "wals",
+        f"iranian-{attribute} by {direction}{', centred' * centred}",
+        "prompt",
+        value,
+        {"direction": direction, "centred": centred},
+        {"name": attribute, "concept": "Iranian", "prompt": "iranian", "encoder": "clip"},
+        {"images": 12},
+        "" if value else "all 12 images are the same",
+    )

@@ -480,6 +480,8 @@ class RowChart:
     level: Level = "body"
     ends: tuple[str, str] = ("", "")
     """Meaning of the ends of the scale."""
+    high: float | None = None
+    """Right end of the scale; None for the largest value of the metric."""
 
 
 Block = Paragraph | Note | Table | BarChart | CurveChart | Plane | Album | Overlays | RowChart

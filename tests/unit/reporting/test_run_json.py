@@ -15,7 +15,6 @@ from pytest_t2i.audits.detector_validation import report as trials
 from pytest_t2i.audits.emergence import report as emergence
 from pytest_t2i.audits.objects import report as objects
 from pytest_t2i.audits.parity import record as parity
-from pytest_t2i.audits.variety import report as variety
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Row, Undetected
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.runs.record import record as records
@@ -37,7 +36,6 @@ PARTS = {
     "objects": objects.ObjectsRecord,
     "dependencies": dependencies.DependenciesRecord,
     "audits": records.AuditRecord,
-    "variety": variety.VarietyRecord,
     "groups": parity.GroupsRecord,
     "cells": parity.CellsRecord,
     "audits.parity.record": parity.ParityPart,

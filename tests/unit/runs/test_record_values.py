@@ -67,9 +67,9 @@ def written(tmp_path):
             "expected bands over 2 steps or none, got emergence[0]",
         ),
         (
-            "audits__variety__record__variety__0__direction",
-            "=1+1",
-            "got variety[0].direction='=1+1'",
+            "audits__variety__rows__0__value__high",
+            0.1,
+            "expected low <= high (low=0.2, high=0.1), got audits.",
         ),
         (
             "audits__detector_validation__record__trials__0__accuracy__high",

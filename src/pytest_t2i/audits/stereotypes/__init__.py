@@ -248,12 +248,12 @@ def _points(rows: Rows, run: Any) -> Concepts:
     """Return points by concept, for WALS along the direction from texts, not centred."""
     scores = {(row.facts.get("concept"), row.name): score for row, score in _scored(rows)}
     concepts: Concepts = {}
-    for record in getattr(run.part("variety"), "variety", ()):
-        score = scores.get((record.concept, record.attribute))
-        if (record.direction, record.center) == ("text", False) and record.wals and score:
-            concepts.setdefault(record.concept, []).append(
-                Point(record.attribute, record.wals, score)
-            )
+    for row in (run.part("variety") or Rows()).of("wals", "prompt"):
+        name = row.facts.get("concept"), row.name
+        plain = (row.dims.get("direction"), row.dims.get("centred")) == ("text", False)
+        if plain and row.interval and name in scores:
+            point = Point(row.name, row.interval, scores[name])
+            concepts.setdefault(str(name[0]), []).append(point)
     return concepts
 
 

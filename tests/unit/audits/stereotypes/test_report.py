@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
-from stereotype_rows import stereotype_rows
+from stereotype_rows import stereotype_rows, wals_row
 
 from pytest_t2i.audits.rows import Rows
 from pytest_t2i.audits.stereotypes import StereotypesAudit
 from pytest_t2i.audits.summary import NamedRecord
-from pytest_t2i.audits.variety.report import VarietyPart, VarietyRecord
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
@@ -42,14 +40,13 @@ LIMIT = Check(
 
 
 def variety(**wals):
-    made = [
-        VarietyRecord(
-            name, "p", "Iranian", name, "text", False, "clip", value and around(value), ""
+    return Rows(tuple(
+        wals_row(name, None if value is None else around(value), direction, centred=centred)
+        for name, known in wals.items()
+        for direction, centred, value in (
+            ("images", False, 0.9), ("text", True, 0.9), ("text", False, known),
         )
-        for name, value in wals.items()
-    ]
-    others = [replace(v, wals=around(0.9), direction="images") for v in made]
-    return VarietyPart((*others, *made))
+    ))  # fmt: skip
 
 
 def run_of(part, *checks, other=None):
