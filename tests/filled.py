@@ -23,10 +23,7 @@ WHOLE: dict[type, Callable[[Callable[[str], str]], Any]] = {
     Mask: lambda _: Mask(2, 2, (1, 2, 1)),
 }
 """Records whose fields hang together."""
-FIXED = {
-    "created": "2026-11-21T10:00:00+00:00",
-    "strips": ("data:image/jpeg;base64,AAAA",),
-}
+FIXED = {"created": "2026-11-21T10:00:00+00:00"}
 """Field -> what stands there whatever texts are."""
 
 
@@ -57,6 +54,10 @@ ROWS = {
     ),
     "stereotypes": (("stereotype_score", "stereotype"), ("attribute_share", "stereotype")),
     "variety": (("wals", "prompt"),),
+    "emergence": (
+        ("half_step", "prompt"), ("spi", "step"), ("centred_spi", "step"),
+        ("settled_step", "prompt"), ("foreseen_share", "step"),
+    ),
     "crowd": tuple(
         (name, about)
         for about in ("model", "prompt")
@@ -64,6 +65,8 @@ ROWS = {
     ),
 }  # fmt: skip
 """Audit -> metrics and subjects of its rows."""
+PLAIN = ("leaning_p_value", "settled_step")
+"""Metrics without an interval."""
 DIMS = ("arms", "variant", "word", "says", "space", "towards")
 FACTS = ("name", "said_most_often", "added", "example", "text", "spaces", "detector", "concept",
          "source", "prompt", "encoder")  # fmt: skip
@@ -77,13 +80,13 @@ def _part(audit: Any, say: Callable[[str], str]) -> Any:
         return filled(audit.record_type, say)
     numbers = {
         "to_feminine": 0.5, "to_masculine": 0.5, "p_value": 0.04, "expected": 0.3, "margin": 0.1,
-        "direction": "under",
+        "direction": "under", "guidance": True, "noise": 0.5,
     }  # fmt: skip
     return Rows(tuple(
         Row(
             metric, say("subject"), about,
-            0.04 if metric.endswith("p_value") else Interval(0.4, 0.2, 0.6, 0.95, say("method"), 8),
-            {name: say(name) for name in DIMS} | {"direction": "text", "centred": False},
+            0.04 if metric in PLAIN else Interval(0.4, 0.2, 0.6, 0.95, say("method"), 8),
+            {name: say(name) for name in DIMS} | {"direction": "text", "centred": False, "step": 1},
             {name: say(name) for name in FACTS} | numbers, dict.fromkeys(COUNTS, 2), say("absent"),
         )
         for metric, about in ROWS[audit.name]

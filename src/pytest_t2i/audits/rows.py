@@ -26,6 +26,8 @@ class Rows:
     """
 
     rows: tuple[Row, ...] = ()
+    pictures: tuple[Block, ...] = ()
+    """Blocks of pictures, which no row holds; known while the run is measured alone."""
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)

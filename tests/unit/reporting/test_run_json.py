@@ -12,7 +12,6 @@ import pytest
 from pytest_t2i.audits import shared_blocks
 from pytest_t2i.audits.dependencies import report as dependencies
 from pytest_t2i.audits.detector_validation import report as trials
-from pytest_t2i.audits.emergence import report as emergence
 from pytest_t2i.audits.objects import report as objects
 from pytest_t2i.audits.parity import record as parity
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Outcome, Row, Undetected
@@ -31,8 +30,6 @@ PARTS = {
     "model_scores": parity.ModelScoreRecord,
     "prompts": records.PromptRecord,
     "rows": Row,
-    "emergence": emergence.EmergenceRecord,
-    "foreseen": emergence.ForeseenRecord,
     "objects": objects.ObjectsRecord,
     "dependencies": dependencies.DependenciesRecord,
     "audits": records.AuditRecord,

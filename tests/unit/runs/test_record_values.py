@@ -62,11 +62,6 @@ def written(tmp_path):
             "got model_scores[1].corrected=0.",
         ),
         (
-            "audits__emergence__record__emergence__0__centred_high",
-            [],
-            "expected bands over 2 steps or none, got emergence[0]",
-        ),
-        (
             "audits__variety__rows__0__value__high",
             0.1,
             "expected low <= high (low=0.2, high=0.1), got audits.",
@@ -105,7 +100,9 @@ def test_what_is_beyond_all_numbers_is_refused(written):
         ("prompts__0__counts", {}),
         ("prompts__0__images__0__detections", {}),
         ("audits__dependencies__record__groups__0__independence", []),
-        ("audits__emergence__record__foreseen__0__shares", []),
+        ("audits__emergence__rows__0__facts", {}),
+        ("audits__stereotypes__rows__0__facts", {}),
+        ("audits__variety__rows__0__dims", {}),
         ("checks", []),
     ],
 )

@@ -177,7 +177,8 @@ class AuditRecord:
     version: Count = 1
     """Version of the record's format."""
     record: Any = None
-    """The audit's frozen dataclass, plain values if the audit is not installed; None for rows."""
+    """The audit's frozen dataclass, plain values if the audit is not installed; None for rows, but
+    for those with pictures while the run is measured."""
     rows: tuple[Row, ...] = ()
     """What was measured, one quantity each."""
     blocks: Any = ()
@@ -189,14 +190,14 @@ class AuditRecord:
     def of(cls, record: Any, version: int = 1) -> AuditRecord:
         """Return the record of what an audit measured."""
         if isinstance(record, Rows):
-            return cls(version, rows=record.rows)
+            return cls(version, record if record.pictures else None, record.rows)
         return cls(version, record)
 
     @property
     def part(self) -> Any:
         """The rows, or the audit's frozen dataclass; None if the audit is not installed."""
         if self.rows:
-            return Rows(self.rows)
+            return self.record if isinstance(self.record, Rows) else Rows(self.rows)
         return self.record if is_dataclass(self.record) else None
 
     def to_plain(self) -> dict[str, Any]:
