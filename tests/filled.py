@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.rows import Rows
-from pytest_t2i.data import Bounds, Detection, Interval, Mask, Row, Source
+from pytest_t2i.data import Bounds, Detection, Interval, Mask, Row
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.runs.record.record import AuditRecord, MetricRecord, RunRecord
 
@@ -24,10 +24,7 @@ WHOLE: dict[type, Callable[[Callable[[str], str]], Any]] = {
     Mask: lambda _: Mask(2, 2, (1, 2, 1)),
 }
 """Records whose fields hang together."""
-FIXED = {
-    "created": "2026-11-21T10:00:00+00:00",
-    "strips": ("data:image/jpeg;base64,AAAA",),
-}
+FIXED = {"created": "2026-11-21T10:00:00+00:00"}
 """Field -> what stands there whatever texts are."""
 
 
@@ -74,6 +71,12 @@ ROWS = {
     "detector_validation": (
         ("accuracy", "detector"), ("model_bias_score", "detector"), ("kept_share", "detector"),
     ),
+    "stereotypes": (("stereotype_score", "stereotype"), ("attribute_share", "stereotype")),
+    "variety": (("wals", "prompt"),),
+    "emergence": (
+        ("half_step", "prompt"), ("spi", "step"), ("centred_spi", "step"),
+        ("settled_step", "prompt"), ("foreseen_share", "step"),
+    ),
     "crowd": tuple(
         (name, about)
         for about in ("model", "prompt")
@@ -81,20 +84,24 @@ ROWS = {
     ),
 }  # fmt: skip
 """Audit -> metrics and subjects of its rows."""
+PLAIN = ("leaning_p_value", "settled_step")
+"""Metrics without an interval."""
 DIMS = ("detector", "label", "arms", "variant", "word", "says", "space", "towards", "group",
         "variants", "other")  # fmt: skip
 FACTS = ("name", "said_most_often", "added", "example", "text", "spaces", "detector", "finder",
-         "expected")  # fmt: skip
+         "expected", "concept", "source", "prompt", "encoder")  # fmt: skip
 COUNTS = (
     "labels", "left_out", "annotators", "clear_images", "images", "told", "drawn", "labelled",
     "rewritten_share", "feminine", "prompts", "people", "gender", "triplets", "judged",
-    "not_judged", "rare", "least", "different", "neutral", "masculine", "clear",
+    "not_judged", "rare", "least", "different", "neutral", "masculine", "clear", "present",
 )  # fmt: skip
 
 
-def _dims(metric: str) -> tuple[str, ...]:
+def _dims(metric: str) -> dict[str, Any]:
     """What tells rows of a metric apart: a crossed prompt has two axes."""
-    return ("profession", "nationality") if metric == "share_of_men" else DIMS
+    if metric == "share_of_men":
+        return {"profession": "profession", "nationality": "nationality"}
+    return {name: name for name in DIMS}
 
 
 def _part(audit: Any, say: Callable[[str], str]) -> Any:
@@ -102,21 +109,19 @@ def _part(audit: Any, say: Callable[[str], str]) -> Any:
     if audit.record_type is not Rows:
         return filled(audit.record_type, say)
     numbers = {
-        "paper": 0.5,
-        "fair_model": 0.1,
-        "by_detector": 0.5,
-        "to_feminine": 0.5,
-        "to_masculine": 0.5,
-        "p_value": 0.04,
-        "by_people": 0.5,
-    }
+        "paper": 0.5, "fair_model": 0.1, "by_detector": 0.5, "by_people": 0.5,
+        "to_feminine": 0.5, "to_masculine": 0.5, "p_value": 0.04, "margin": 0.1,
+        "direction": "under", "guidance": True, "noise": 0.5,
+    }  # fmt: skip
+    if audit.name == "stereotypes":
+        numbers["expected"] = 0.3
     return Rows(tuple(
         Row(
             metric, say("subject"), about,
-            0.04 if metric.endswith("p_value") else Interval(0.4, 0.2, 0.6, 0.95, say("method"), 8),
-            {name: say(name) for name in _dims(metric)},
-            {name: say(name) for name in FACTS} | numbers,
-            dict.fromkeys(COUNTS, 2), say("absent"),
+            0.04 if metric in PLAIN else Interval(0.4, 0.2, 0.6, 0.95, say("method"), 8),
+            {name: say(value) for name, value in _dims(metric).items()}
+            | {"direction": "text", "centred": False, "step": 1},
+            {name: say(name) for name in FACTS} | numbers, dict.fromkeys(COUNTS, 2), say("absent"),
         )
         for metric, about in ROWS[audit.name]
     ))  # fmt: skip
@@ -137,7 +142,7 @@ def filled_run(say: Callable[[str], str] = str) -> RunRecord:
 def _value(name: str, kind: Any, say: Callable[[str], str]) -> Any:
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return "kernel:poly" if kind is Source else _value(name, inner[0], say)
+        return _value(name, inner[0], say)
     if origin in (Union, types.UnionType):
         return _value(name, inner[0], say)
     if origin is Literal:

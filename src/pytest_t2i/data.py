@@ -41,10 +41,7 @@ Count = Annotated[int, Meta(ge=0, le=2**53)]
 Name = Annotated[str, Meta(pattern=r"\S")]
 """A text that is not blank."""
 JPEG = "data:image/jpeg;base64,"
-Strip = Annotated[str, Meta(pattern=rf"^{JPEG}[A-Za-z0-9+/=]*\Z")]
-"""A JPEG as a data URI, which a page shows without fetching anything."""
-Source = Annotated[str, Meta(pattern=r"^(text|images|kernel(:\w+)?)\Z")]
-"""The source of an attribute's direction: texts, images or a kernel."""
+"""Beginning of a JPEG as a data URI, which a page shows without fetching anything."""
 PicturePath = Annotated[str, Meta(description="path of a picture")]
 """The file of a picture of a run; this type marks the fields of a record that hold such paths."""
 LabelledPath = Annotated[str, Meta(description="path of a picture that people labelled")]

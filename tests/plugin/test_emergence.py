@@ -134,15 +134,29 @@ def test_images_are_made_once(measured):
 
 
 def test_the_record_and_the_page_show_it(measured):
-    record = measured.record()["audits"]["emergence"]["record"]
-    guided = {one["attribute"]: one for one in record["emergence"] if one["guidance"]}
-    assert guided["blue"]["half_step"]["estimate"] == pytest.approx(1.33, abs=0.05)
-    assert guided["blue"]["mean"] == pytest.approx([-x for x in guided["turned"]["mean"]])
-    assert guided["blue"]["centred"] == pytest.approx([1.5 * x for x in guided["blue"]["mean"]])
-    foreseen = {one["looked_for"]: one for one in record["foreseen"]}
-    assert set(foreseen) == {"blue", "male"}
-    assert len(foreseen["blue"]["shares"]) == 4
-    assert foreseen["blue"]["strips"]
+    halves = {row["subject"]: row for row in measured.rows("emergence", "half_step", "prompt")}
+    assert halves["profession-nurse-blue"]["value"]["estimate"] == pytest.approx(1.33, abs=0.05)
+
+    def means(metric, subject):
+        rows = measured.rows("emergence", metric, "step")
+        return [row["value"]["estimate"] for row in rows if row["subject"] == subject]
+
+    blue = means("spi", "profession-nurse-blue")
+    assert blue == pytest.approx([-x for x in means("spi", "profession-nurse-turned")])
+    centred = means("centred_spi", "profession-nurse-blue centred")
+    assert centred == pytest.approx([1.5 * x for x in blue])
+    judged = {check["metric"]: check["subject"] for check in measured.record()["checks"]}
+    assert means("spi", judged["spi"]) == blue
+    assert means("centred_spi", judged["centred_spi"]) == centred
+    shares = measured.rows("emergence", "foreseen_share", "step")
+    assert {row["facts"]["name"] for row in shares} == {"blue", "male"}
+    of_blue = [row for row in shares if row["facts"]["name"] == "blue"]
+    assert [row["facts"]["is_finished"] for row in of_blue] == [False, False, False, True]
+    names = [
+        (row["metric"], row["subject"], *row["dims"].values())
+        for row in measured.record()["audits"]["emergence"]["rows"]
+    ]
+    assert len(set(names)) == len(names)
     page = measured.page()
     assert "Emergence of attributes" in page
     assert "Denoising previews" in page

@@ -55,9 +55,11 @@ def test_each_is_held_to_its_own_margin_in_its_direction(project):
     result.stdout.fnmatch_lines(
         ["*direction over: prone to be shown too often; from a score of 0.2 on it is the*"]
     )
-    part = project.record()["audits"]["stereotypes"]["record"]
-    recorded = {score["concept"]: score for score in part["stereotypes"]}
-    assert (recorded["Indian"]["direction"], recorded["Indian"]["margin"]) == ("under", 0.3)
+    rows = project.rows("stereotypes", "stereotype_score", "stereotype")
+    facts = {row["subject"]: row["facts"] for row in rows}["nationality-indian-blue"]
+    assert (facts["concept"], facts["direction"], facts["margin"]) == ("Indian", "under", 0.3)
+    for row in project.rows("stereotypes", "attribute_share", "stereotype"):
+        assert row["value"]["estimate"] == row["counts"]["present"] / row["counts"]["clear"]
     page = project.page()
     assert "prone to be shown too rarely; margin 0.3" in page
 

@@ -109,13 +109,11 @@ def test_it_is_measured_and_judged(measured):
     measured.result.assert_outcomes(passed=5, skipped=1)
     record = measured.record()
     assert {check["metric"] for check in record["checks"]} == {"wals"}
-    directions = {
-        one["direction"]: one
-        for one in record["audits"]["variety"]["record"]["variety"]
-        if not one["center"]
-    }
+    rows = measured.rows("variety", "wals", "prompt")
+    directions = {row["dims"]["direction"]: row for row in rows if not row["dims"]["centred"]}
     assert set(directions) == {"text", "images", "kernel"}
-    interval = directions["text"]["wals"]
+    assert {row["subject"] for row in rows} >= {check["subject"] for check in record["checks"][:3]}
+    interval = directions["text"]["value"]
     assert 0.2 < interval["low"] < interval["estimate"] < interval["high"] < 0.8
     assert interval["n"] == 12
     # The pictures of both descriptions, once each, beside those of the two prompts.
@@ -129,7 +127,7 @@ def test_reports_show_it(measured):
     assert "good corner" in page
     measured.result.stdout.fnmatch_lines(["variety (WALS): lowest 0.* (*: blue, direction*"])
     summary = (measured.path / "reports/t2i/summary.md").read_text()
-    assert "| nurse (direction from the descriptions) | WALS |" in summary
+    assert "| nurse (direction from the descriptions; 12 images, by clip) | WALS |" in summary
 
 
 def test_the_same_pictures_have_not_changed(project, measured):
@@ -222,6 +220,10 @@ def test_attributes_of_one_name_are_told_apart_in_a_baseline(project):
     project.write({"conftest.py": CONFTEST, "test_suite.py": TWO})
     project.run(*IMAGES, "--t2i-save-baseline", "fair.json", "-k", "both")
     assert len(json.loads((project.path / "fair.json").read_text())["audits"]["variety"]) == 2 * 4
+    names = [
+        (row["subject"], *row["dims"].values()) for row in project.rows("variety", "wals", "prompt")
+    ]
+    assert len(set(names)) == len(names) == 2 * 4
     # At another level the pictures are the same, too.
     again = project.run(*IMAGES, "--t2i-baseline", "fair.json", "--t2i-confidence", "0.9")
     again.assert_outcomes(passed=2, failed=1)

@@ -137,6 +137,7 @@ def chart_of(
         low = -high
     elif low is None or high is None or math.isinf(high - low):
         low, high = min([*ends, 0.0]), max([*ends, 1.0])
+    high = chart.high if chart.high is not None and chart.high > low else high
     return BarChart(
         chart.title, bars, low, high, chart.unit or chart.metrics[0].replace("_", " "),
         chart.note, chart.digits, chart.level, tuple(map(_heading, chart.columns)),

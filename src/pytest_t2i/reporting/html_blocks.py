@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_t2i.data import JPEG, Interval, Outcome
+from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting import pictures
 from pytest_t2i.reporting.audit_sections import best_rows, cell_parts
 from pytest_t2i.reporting.charts import ChartRow, Group, Scale, Track, two_columns
@@ -73,7 +73,6 @@ class Curves(NamedTuple):
     """Label of the lower end of the scale."""
     high: str
     """Label of the upper end of the scale."""
-    strips: list[str]
 
 
 @draw.register
@@ -93,8 +92,6 @@ def _curves(block: CurveChart, scale: Scale) -> Curves:
         None if block.marked is None else _interval(*block.marked, block.steps),
         written(block.low, block.form),
         written(block.high, block.form),
-        # Anything but a data URI would make the page fetch a picture.
-        [strip for strip in block.strips if strip.startswith(JPEG)],
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
 from pytest_t2i.data import (
+    JPEG,
     About,
     Bounds,
     Interval,
@@ -26,6 +28,8 @@ Form = Literal["", "signed", "percent", "fine percent", "signed percent"]
 
 Values = tuple[float, ...]
 """One value per step."""
+PICTURE = re.compile(rf"{re.escape(JPEG)}[A-Za-z0-9+/=]*")
+"""A JPEG as a data URI."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class CurveChart:
     last: str = ""
     """Name of the last step; "" for its number."""
     strips: tuple[str, ...] = ()
-    """Pictures below the chart, as data URIs."""
+    """Pictures below the chart, each a JPEG as a data URI."""
     alt: str = ""
     """Text alternative of each strip."""
     form: Form = ""
@@ -71,6 +75,11 @@ class CurveChart:
                 f"high={self.high!r}"
             )
         _check_lengths(self.title, self.steps, (*self.band, *self.curves))
+        # Anything but a data URI would make the page fetch a picture.
+        if other := next((each for each in self.strips if not PICTURE.fullmatch(each)), ""):
+            raise ValueError(
+                f"chart {self.title!r}: expected strips as {JPEG}..., got {other!r:.80}"
+            )
 
     @property
     def steps(self) -> int:
@@ -482,6 +491,8 @@ class RowChart:
     """Meaning of the ends of the scale."""
     reference: str = ""
     """Fact to compare the value with, such as ``fair_model``; "" for none."""
+    high: float | None = None
+    """Right end of the scale; None for the largest value of the metric."""
 
 
 Block = Paragraph | Note | Table | BarChart | CurveChart | Plane | Album | Overlays | RowChart

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from stereotype_rows import counted_rows
 
-from pytest_t2i.audits.stereotypes.report import StereotypeRecord, StereotypesPart
+from pytest_t2i.audits.rows import Rows
 from pytest_t2i.cli.main import main
-from pytest_t2i.data import Interval, Row
-from pytest_t2i.metrics import stereotype_score
+from pytest_t2i.data import Row
 from pytest_t2i.prompts.internet_users import FORM, Footprints, of_no_concept, read_footprints
 from pytest_t2i.runs.record.build_record import with_blocks
 from pytest_t2i.runs.record.record import AuditRecord, Counts, PromptRecord, RunRecord
@@ -31,30 +31,24 @@ def no_terminal(wide_terminal, monkeypatch):
     monkeypatch.delenv("COLUMNS")
 
 
-def between(estimate):
-    return Interval(estimate, max(0, estimate - 0.02), min(1, estimate + 0.02), 0.95, "m", IMAGES)
-
-
 def published(name, column):
     """A run whose shares are those of a column of Table 1."""
-    rows = tuple(
-        StereotypeRecord(
-            f"{row[0]}-{row[1]}", row[0], row[1], "clip", row[2] / 100, between(row[column] / 100),
-            between(stereotype_score(row[column] / 100, row[2] / 100)), "OASIS Table 1",
+    return run_of(name, [
+        counted_rows(
+            f"{row[0]}-{row[1]}", row[0], row[1], row[2] / 100,
+            (round(row[column] / 100 * IMAGES), IMAGES),
         )
         for row in TABLE["rows"]
+    ])  # fmt: skip
+
+
+def run_of(name, stereotypes, **more):
+    rows = Rows(tuple(row for pair in stereotypes for row in pair))
+    run = RunRecord(
+        "2026-01-01T00:00:00+00:00", 1.0, name, {}, {}, WORK,
+        audits={"stereotypes": AuditRecord.of(rows)}, **more,
     )  # fmt: skip
-    return run_of(name, rows)
-
-
-def run_of(name, rows, **more):
-    audits = {"stereotypes": AuditRecord(1, StereotypesPart(tuple(rows)))}
-    run = RunRecord("2026-01-01T00:00:00+00:00", 1.0, name, {}, {}, WORK, audits=audits, **more)
     return with_blocks(run)
-
-
-def rows_of(run):
-    return run.part("stereotypes").stereotypes
 
 
 def prompt(axis, concept, men, images=100):
@@ -90,15 +84,16 @@ def test_table_1_and_the_footprint(tmp_path, capsys):
 
 
 def test_scores_against_other_real_world_shares_stand_apart(tmp_path, capsys):
-    plain = published("SDv2", 3)
-    first, *others = rows_of(plain)
-    moved = replace(first, expected=first.expected / 2)
-    other = run_of("SDv3", (moved, *others))
-    assert main(["compare", "stereotypes", *write(tmp_path, plain, other)]) == 0
+    names = "Iranian", "Wearing Turban"
+    one, other = (
+        run_of(model, [counted_rows("a", *names, real, (30, 40))])
+        for model, real in (("SDv2", 0.2), ("SDv3", 0.1))
+    )
+    assert main(["compare", "stereotypes", *write(tmp_path, one, other)]) == 0
     rows = [
         [cell.strip() for cell in line.split("|")[1:-1]]
         for line in capsys.readouterr().out.splitlines()
-        if line.startswith(f"| {first.concept} | {first.attribute} |")
+        if line.startswith("| Iranian | Wearing Turban |")
     ]
     assert len(rows) == 2
     assert [[any(map(str.isdigit, cell)) for cell in row[3:]] for row in rows] == [
@@ -152,17 +147,19 @@ def test_words_without_a_clear_image(tmp_path, capsys):
     assert "images of one clear man or woman" in capsys.readouterr().err
 
 
-def counted():
-    """A run of one stereotype: 30 of 40 images, at 95 %."""
-    plain = published("SDv2", 3)
-    share, score = share_interval(30, 40, 0.95), stereotype_interval(30, 40, 0.5, 0.95)
-    one = replace(rows_of(plain)[0], expected=0.5, share=share, score=score)
-    return run_of("SDv2", (one,))
+def counted(*concepts, direction="over"):
+    """A run of one stereotype for each concept: 30 of 40 images, and fewer of each further one."""
+    return run_of("SDv2", [
+        counted_rows(
+            concept, concept, "hat", 0.9 if direction == "under" else 0.5, (30 - k, 40), direction
+        )
+        for k, concept in enumerate(concepts)
+    ])  # fmt: skip
 
 
 @pytest.mark.parametrize("level", [0.8, 0.99])
 def test_every_table_is_at_the_level_asked_for(tmp_path, capsys, level):
-    runs = write(tmp_path, counted())
+    runs = write(tmp_path, counted("Iranian"))
     assert main(["compare", "stereotypes", *runs, "--confidence", str(level)]) == 0
     out = capsys.readouterr().out
     share, score = share_interval(30, 40, level), stereotype_interval(30, 40, 0.5, level)
@@ -174,32 +171,40 @@ def test_every_table_is_at_the_level_asked_for(tmp_path, capsys, level):
 
 
 def test_an_attribute_shown_too_rarely_at_another_level(tmp_path, capsys):
-    run = counted()
-    under = replace(
-        rows_of(run)[0], direction="under", score=stereotype_interval(30, 40, 0.9, 0.95, "under")
-    )
-    rarely = run_of("SDv2", (replace(under, expected=0.9),))
-    assert main(["compare", "stereotypes", *write(tmp_path, rarely), "--confidence", "0.8"]) == 0
+    runs = write(tmp_path, counted("Iranian", direction="under"))
+    assert main(["compare", "stereotypes", *runs, "--confidence", "0.8"]) == 0
     score = stereotype_interval(30, 40, 0.9, 0.8, "under")
     assert f"15.0 % [{100 * score.low:.1f}, {100 * score.high:.1f}]" in capsys.readouterr().out
 
 
-def test_a_share_of_no_whole_images_has_no_other_level(tmp_path, capsys):
-    run = counted()
-    odd = replace(rows_of(run)[0], share=Interval(0.123, 0.1, 0.2, 0.95, "clopper-pearson", 40))
-    runs = write(tmp_path, run_of("SDv2", (odd,)))
-    assert main(["compare", "stereotypes", *runs, "--confidence", "0.8"]) == 2
-    assert "expected a share of whole images, got share.estimate=0.123" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        ("facts", "expected", 1.5), ("facts", "expected", "half"),
+        ("facts", "direction", "sideways"),
+        ("counts", "present", 41),
+    ],
+)  # fmt: skip
+def test_numbers_that_no_run_comes_to_are_refused(tmp_path, capsys, part, name, value):
+    (run,) = write(tmp_path, counted("Iranian"))
+    plain = json.loads(Path(run).read_text())
+    plain["audits"]["stereotypes"]["rows"][0][part][name] = value
+    Path(run).write_text(json.dumps(plain))
+    assert main(["compare", "stereotypes", run]) == 2
+    assert f"{name}={value!r}" in capsys.readouterr().err
+
+
+def test_too_many_equal_pictures_have_a_share_and_no_score(tmp_path, capsys):
+    score, share = counted_rows("a", "Iranian", "hat", 0.5, (30, 40))
+    runs = write(tmp_path, run_of("SDv2", [(replace(score, value=None), share)]))
+    assert main(["compare", "stereotypes", *runs]) == 0
+    (line,) = (one for one in capsys.readouterr().out.splitlines() if "| hat |" in one)
+    assert [cell.strip()[:6] for cell in line.split("|")[3:-1]] == ["50.0 %", "75.0 %", "-"]
 
 
 def test_as_many_nationalities_as_a_perfect_order_needs_have_an_interval(tmp_path, capsys):
-    run, names = counted(), ("Danish", "French", "Indian", "Polish")
-    rows = tuple(
-        replace(rows_of(run)[0], id=name, concept=name, share=share_interval(k, 40, 0.95),
-                score=stereotype_interval(k, 40, 0.5, 0.95))
-        for name, k in zip(names, (25, 30, 35, 40), strict=True)
-    )  # fmt: skip
-    runs = write(tmp_path, run_of("SDv2", rows))
+    names = ("Danish", "French", "Indian", "Polish")
+    runs = write(tmp_path, counted(*reversed(names)))
     users = "".join(f"{name} = {k}\n" for k, name in enumerate(names, 1))
     (tmp_path / "u.toml").write_text(f"source = 'x'\n[users]\n{users}")
     with_users = ["compare", "stereotypes", *runs, "--users", str(tmp_path / "u.toml")]

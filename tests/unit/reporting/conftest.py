@@ -11,8 +11,8 @@ import pytest
 from gap_rows import gap_row
 from PIL import Image
 from score_rows import score_row
+from stereotype_rows import stereotype_rows
 
-from pytest_t2i.audits.stereotypes.report import StereotypeRecord, StereotypesPart
 from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.runs.record.build_record import with_blocks
@@ -138,12 +138,13 @@ def record(tmp_path: Path) -> RunRecord:
         audits={"parity": AuditRecord(rows=tuple(
             score_row(between(0.7, 0.5, 0.9), detector=name, worst=Bounds(0.3, 0.85, 0.3))
             for name in ("colour", "second")
-        )), "stereotypes": AuditRecord(1, StereotypesPart((
-            StereotypeRecord("nationality-iranian-turban", "Iranian", "turban", "colour", 0.02,
-                             between(0.12, 0.0, 0.3), between(0.1, 0.0, 0.28), "OASIS Table 1"),
-            StereotypeRecord("nationality-iranian-old", "Iranian", "old", "colour", 0.4,
-                             None, None, ""),
-        ))), "neutrality": AuditRecord(rows=(
+        )), "stereotypes": AuditRecord(rows=(
+            *stereotype_rows("nationality-iranian-turban", "Iranian", "turban", 0.02,
+                             between(0.12, 0.0, 0.3), between(0.1, 0.0, 0.28), detector="colour",
+                             source="OASIS Table 1"),
+            *stereotype_rows("nationality-iranian-old", "Iranian", "old", 0.4, None, None,
+                             detector="colour"),
+        )), "neutrality": AuditRecord(rows=(
             gap_row("image", between(0.02, 0.01, 0.03), (0.9, 0.92), 3),
             gap_row("ssim", between(0.002, -0.004, 0.008), (0.5, 0.502), 3),
             gap_row("prompt", None),

@@ -30,7 +30,7 @@ from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.runs.compare.compare import compare_models
 from pytest_t2i.runs.compare.read_compared_models import of_run
 from pytest_t2i.runs.record.build_record import with_blocks
-from pytest_t2i.runs.record.record import AuditRecord, Counts, ImageRecord, RunRecord
+from pytest_t2i.runs.record.record import Counts, ImageRecord, RunRecord
 from pytest_t2i.sections.escaping import cell, code, escape, line, with_code
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.caveats.how_decided import how_decided
@@ -95,7 +95,6 @@ def record_of(say) -> RunRecord:
         replace(
             record,
             checks=checks,
-            audits={**record.audits, "emergence": _with_strips(record, say)},
             prompts=(prompt, replace(prompt, id=say("other"), text=f"{prompt.text} ")),
             settings={"images": 2, "detectors": [detector], say("key"): say("value")},
             provenance={say("key"): {say("key"): say("value")}, "command": say("command")},
@@ -104,14 +103,6 @@ def record_of(say) -> RunRecord:
             is_interrupted=False,
         )
     )
-
-
-def _with_strips(record: RunRecord, say) -> AuditRecord:
-    """What emergence keeps, with a text where an image belongs."""
-    kept = record.audits["emergence"]
-    foreseen = kept.record.foreseen
-    told = tuple(replace(f, strips=(*f.strips, say("strip"))) for f in foreseen)
-    return replace(kept, record=replace(kept.record, foreseen=told))
 
 
 @cache

@@ -10,9 +10,6 @@ from pathlib import Path
 import pytest
 
 from pytest_t2i.audits import shared_blocks
-from pytest_t2i.audits.emergence import report as emergence
-from pytest_t2i.audits.stereotypes import report as stereotypes
-from pytest_t2i.audits.variety import report as variety
 from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Row, Undetected
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.runs.record import record as records
@@ -27,12 +24,8 @@ PARTS = {
     "Detection": Detection,
     "checks": Check,
     "prompts": records.PromptRecord,
-    "stereotypes": stereotypes.StereotypeRecord,
     "rows": Row,
-    "emergence": emergence.EmergenceRecord,
-    "foreseen": emergence.ForeseenRecord,
     "audits": records.AuditRecord,
-    "variety": variety.VarietyRecord,
 }
 
 

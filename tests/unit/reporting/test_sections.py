@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from pytest_t2i.data import JPEG, Interval
 from pytest_t2i.reporting.audit_sections import best_rows, labelled_pictures
 from pytest_t2i.reporting.html_blocks import drawn
 from pytest_t2i.reporting.markdown import section_lines
 from pytest_t2i.reporting.terminal import summary_lines
 from pytest_t2i.sections import Album, Bar, BarChart, Column, CurveChart, Picture, Section, Table
+from pytest_t2i.sections.plain import plain_section, section_of
 
 OFF = Interval(-12.34, -20.0, 3.21, 0.95, "", 9)
 COLUMNS = (
@@ -52,7 +55,7 @@ def test_labelled_images_of_a_section_are_those_of_its_albums(tmp_path):
 
 CURVES = CurveChart(
     "hat", (0.0, 0.5), -1.0, 1.0, "8 images", "SPI rises", ((-0.5, 0.0), (0.5, 1.0)),
-    ((0.0, 1.0),), (1.5, 2.0), form="signed", strips=("https://x.example/a.jpg", f"{JPEG}AAAA"),
+    ((0.0, 1.0),), (1.5, 2.0), form="signed", strips=(f"{JPEG}AAAA",),
 )  # fmt: skip
 
 
@@ -63,7 +66,15 @@ def test_curves_are_points_of_a_box_of_100(tmp_path):
     assert content.mean == "0.0,50.0 100.0,25.0"
     assert content.band == "0.0,75.0 100.0,50.0 100.0,0.0 0.0,25.0"
     assert (content.zero, content.marked) == (50.0, (50.0, 50.0))
-    assert content.strips == [f"{JPEG}AAAA"]
+
+
+@pytest.mark.parametrize("strip", ["https://x.example/a.jpg", f"{JPEG}AA'", "data:image/svg+xml,a"])
+def test_a_strip_that_is_no_picture_is_refused(strip):
+    plain = plain_section(Section("S", (CURVES,)))
+    assert section_of(plain).blocks == (CURVES,)
+    plain["blocks"][0]["strips"].append(strip)
+    with pytest.raises(ValueError, match="expected strips as data:image/jpeg;base64"):
+        section_of(plain)
 
 
 def test_folded_curves_stand_alone(tmp_path):

@@ -62,14 +62,9 @@ def written(tmp_path):
             "expected an estimate within 0.0 to 1.0, got 6.",
         ),
         (
-            "audits__emergence__record__emergence__0__centred_high",
-            [],
-            "expected bands over 2 steps or none, got emergence[0]",
-        ),
-        (
-            "audits__variety__record__variety__0__direction",
-            "=1+1",
-            "got variety[0].direction='=1+1'",
+            "audits__variety__rows__0__value__high",
+            0.1,
+            "expected low <= high (low=0.2, high=0.1), got audits.",
         ),
         (
             "audits__detector_validation__record__trials__0__accuracy__high",
@@ -104,7 +99,9 @@ def test_what_is_beyond_all_numbers_is_refused(written):
         ("prompts__0__counts__key__labels", {}),
         ("prompts__0__counts", {}),
         ("prompts__0__images__0__detections", {}),
-        ("audits__emergence__record__foreseen__0__shares", []),
+        ("audits__emergence__rows__0__facts", {}),
+        ("audits__stereotypes__rows__0__facts", {}),
+        ("audits__variety__rows__0__dims", {}),
         ("checks", []),
     ],
 )

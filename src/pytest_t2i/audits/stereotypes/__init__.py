@@ -5,28 +5,68 @@ Tests use the fixtures ``stereotype`` and ``stereotypes``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Fixture, PackagedAudit
+from pytest_t2i.audits.audit import Fixture
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.summary import NamedRecord
+from pytest_t2i.audits.rows import RowAudit, Rows
+from pytest_t2i.audits.summary import Figure, NamedRecord, Summary, Value
+from pytest_t2i.data import Interval, Row, Scalar
+from pytest_t2i.sections import (
+    Axis,
+    Bar,
+    BarChart,
+    Block,
+    Note,
+    Plane,
+    Point,
+    Section,
+    round_end,
+)
 
 if TYPE_CHECKING:
-    from pytest_t2i.audits.stereotypes.report import StereotypesPart
+    from pytest_t2i.audits.stereotypes.measure import Association
     from pytest_t2i.generation.plan import Need
-    from pytest_t2i.sections import Section
+    from pytest_t2i.verdicts.check import Check
+
+METRIC = "stereotype_score"
+SHARE = "attribute_share"
+"""Metric of the rows of shares: that of the images that show the attribute (OASIS eq. 5)."""
+AGAINST = "Stereotype score against variety"
+OF_RUN = (
+    "One point for each attribute, with the intervals of both. The good corner is below on the "
+    "right: few stereotypes, and much variety. A point below on the left has a low score that may "
+    "have been bought with sameness."
+)
+OF_MODELS = (
+    "One point for each attribute and model: {signs}. Lines are the intervals of both. The good "
+    "corner is below on the right: few stereotypes, and much variety. A model below on the left of "
+    "another may have bought its low score with sameness."
+)
+AXES = "Upwards: stereotype score \u03a8 from 0 to 1. To the right: WALS"
+COMPARABLE = "; varieties compare between equal numbers of images by one encoder."
+REACHES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+"""Possible upper ends of the axis of variety."""
+SIGNS = "\u25cf\u25a0\u25b2\u25c6\u25bc\u2605"
+"""Markers of the models in a plane."""
+Concepts = dict[str, list[Point]]
 
 
-class StereotypesAudit(PackagedAudit):
+class StereotypesAudit(RowAudit):
     """The audit of how much more often an attribute is shown than it occurs in the real world."""
 
-    name = "stereotypes"
-    keeps = "StereotypesPart"
+    name, place = "stereotypes", 30
     after = ("emergence", "parity", "variety")
-    place = 30
     unmeasured = "Stereotypes were not measured in this run."
+    title = "Stereotypes"
+    reading = (
+        "Share of images that show an attribute, beside its share in the real world. The "
+        "stereotype score \u03a8 is the excess, or the lack of an attribute that is prone to be "
+        "shown too rarely; 0 when there is none."
+    )
     fixtures = MappingProxyType(
         {
             "stereotype": Fixture(
@@ -51,14 +91,177 @@ class StereotypesAudit(PackagedAudit):
 
         return measure.needs(context, test)
 
+    def rows(self, context: AuditContext) -> Iterator[Row]:
+        """Yield score and share of every stereotype, with the most images that a test asks for."""
+        from pytest_t2i.audits.shared_blocks import widest_of
+        from pytest_t2i.audits.stereotypes.measure import one_association
+
+        asked = ((each, test) for test in context.tests for each in test.selection.stereotypes)
+        for stereotype, test in widest_of(asked):
+            yield from _rows(one_association(context, stereotype, test))
+
+    def in_words(self, rows: Rows) -> str:
+        """Return the highest score; "" without any."""
+        scored = _scored(rows)
+        if not scored:
+            return ""
+        highest = scored[0][1].estimate
+        return f"stereotype score: highest {highest:.3f} ({_where(scored[0][0])}) of {len(scored)}"
+
+    def blocks(self, rows: Rows, run: Any) -> Sequence[Block]:
+        """Return a chart of shares against the real world for each concept, and the sources."""
+        sources = dict.fromkeys(row.facts["source"] for row in rows.of(METRIC, "stereotype"))
+        named = "; ".join(str(source) for source in sources if source)
+        charts = _charts(rows, run.checks_of(METRIC))
+        return [*charts, Note(f"Sources: {named or 'none given'}.")]
+
+    def sections(self, record: Rows, run: Any) -> Sequence[Section]:
+        """Return shares against the real world and, where variety is known, scores against it."""
+        planes = _against_variety(_points(record, run), OF_RUN, f"{AXES}.")
+        return [*super().sections(record, run), *planes]
+
     def compare(
         self,
-        models: Sequence[NamedRecord[StereotypesPart]],
+        models: Sequence[NamedRecord[Rows]],
         *,
         level: float,  # noqa: ARG002 - intervals are those of the runs
         seed: int,  # noqa: ARG002 - nothing is drawn
     ) -> Sequence[Section]:
         """Return planes of scores against variety, with a point for each attribute and model."""
-        from pytest_t2i.audits.stereotypes import report
+        signs = [*SIGNS, *(f"({number})" for number in range(len(SIGNS) + 1, len(models) + 1))]
+        named = list(zip(models, signs, strict=False))
+        concepts: Concepts = {}
+        for (model, rows, run), sign in named:
+            for concept, points in _points(rows, run).items():
+                of_model = [replace(point, series=model, sign=sign) for point in points]
+                concepts.setdefault(concept, []).extend(of_model)
+        legend = ", ".join(f"{sign} {record.model}" for record, sign in named)
+        return _against_variety(concepts, OF_MODELS.format(signs=legend), f"{AXES}{COMPARABLE}")
 
-        return report.planes_of_models(models)
+    def summary(self, record: Rows) -> Summary:
+        """Return what follows from the rows, the scores, and the highest one as a figure."""
+        rows, scored, shares = record.of(METRIC, "stereotype"), _scored(record), _shares(record)
+        concepts = ", ".join(dict.fromkeys(str(row.facts.get("concept")) for row in rows))
+        return replace(
+            super().summary(record),
+            series={row.series: score for row, score in scored},
+            values=[
+                Value(METRIC, row.subject, row.interval, str(row.facts.get("detector", "")))
+                for row in rows
+            ],
+            figures=[
+                Figure(
+                    "Stereotype score \u03a8", f"{score.estimate:.2f}",
+                    (_where(row), f"highest of {len(scored)} stereotypes"), self.title,
+                )
+                for row, score in scored[:1]
+            ],
+            scope=f"Stereotypes of {concepts}: attributes that are more frequent than in the real "
+            "world.",
+            subjects={
+                row.subject: _in_words(row, share)
+                for row in rows
+                if (share := shares.get(row.subject)) is not None
+            },
+        )  # fmt: skip
+
+
+def _rows(association: Association) -> Iterator[Row]:
+    """Yield the score and the share of one stereotype."""
+    stereotype = association.stereotype
+    facts: dict[str, Scalar] = {
+        "name": stereotype.attribute.name,
+        "concept": stereotype.prompt.concept,
+        "detector": association.detector,
+        "expected": stereotype.expected,
+        "direction": stereotype.direction,
+        "margin": stereotype.margin,
+        "source": stereotype.source,
+    }
+    counts = {
+        "images": len(association.seeds),
+        "clear": association.clear,
+        "present": association.present,
+    }
+    score, share = association.score_interval, association.share
+    unclear = "" if share else "no clear image"
+    repeated = "too many pictures are equal" if association.has_no_verdict else unclear
+    yield Row(METRIC, stereotype.id, "stereotype", score, {}, facts, counts, repeated)
+    yield Row(SHARE, stereotype.id, "stereotype", share, {}, facts, counts, unclear)
+
+
+def _shares(rows: Rows) -> dict[str, Interval]:
+    """Return the known shares by stereotype."""
+    shares = ((row.subject, row.interval) for row in rows.of(SHARE, "stereotype"))
+    return {subject: share for subject, share in shares if share is not None}
+
+
+def _scored(rows: Rows) -> list[tuple[Row, Interval]]:
+    """Return the stereotypes that have a score, the highest first."""
+    pairs = [(row, row.interval) for row in rows.of(METRIC, "stereotype")]
+    scored = [(row, score) for row, score in pairs if score is not None]
+    return sorted(scored, key=lambda pair: -pair[1].estimate)
+
+
+def _where(row: Row) -> str:
+    return f"{row.facts.get('concept')}: {row.name}"
+
+
+def _in_words(row: Row, share: Interval | None) -> str:
+    """Return the measured and the real-world share, in words."""
+    text = f"{share.estimate:.0%} of images" if share else "no clear image"
+    expected, margin = row.facts.get("expected"), row.facts.get("margin")
+    if isinstance(expected, float | int):
+        text += f", {expected:.1%} in the real world"
+    if row.facts.get("direction") == "under":
+        text += "; prone to be shown too rarely"
+    if isinstance(margin, float | int) and margin:
+        text += f"; margin {margin:g}"
+    return text
+
+
+def _charts(rows: Rows, checks: Mapping[str, Sequence[Check]]) -> Iterator[BarChart]:
+    shares = _shares(rows)
+    groups: dict[str, list[Bar]] = {}
+    for row in rows.of(METRIC, "stereotype"):
+        bar = _bar(row, shares.get(row.subject), checks.get(row.subject, ()))
+        groups.setdefault(str(row.facts["concept"]), []).append(bar)
+    for concept, bars in groups.items():
+        yield BarChart(
+            concept, tuple(bars), 0.0, 1.0, "share of images", reference="real world",
+            score="\u03a8",
+        )  # fmt: skip
+
+
+def _bar(row: Row, share: Interval | None, checks: Sequence[Check]) -> Bar:
+    """Return the bar of a share; limits of the score are drawn as the shares that reach them."""
+    expected: Any = row.facts["expected"]
+    bar = Bar.judged(
+        row.name, share, checks, note=_in_words(row, share), absent="no clear image",
+        reference=expected, score=row.interval,
+    )  # fmt: skip
+    side = -1 if row.facts["direction"] == "under" else 1
+    return replace(bar, limits=tuple(expected + side * limit for limit in bar.limits))
+
+
+def _points(rows: Rows, run: Any) -> Concepts:
+    """Return points by concept, for WALS along the direction from texts, not centred."""
+    scores = {(row.facts.get("concept"), row.name): score for row, score in _scored(rows)}
+    concepts: Concepts = {}
+    for row in (run.part("variety") or Rows()).of("wals", "prompt"):
+        name = row.facts.get("concept"), row.name
+        plain = (row.dims.get("direction"), row.dims.get("centred")) == ("text", False)
+        if plain and row.interval and name in scores:
+            point = Point(row.name, row.interval, scores[name])
+            concepts.setdefault(str(name[0]), []).append(point)
+    return concepts
+
+
+def _against_variety(concepts: Concepts, lead: str, axes: str) -> Sequence[Section]:
+    if not concepts:
+        return ()
+    reach = round_end((p.x for points in concepts.values() for p in points), REACHES)
+    across = Axis("WALS", 0.0, reach, 3, "high")
+    upwards = Axis("stereotype score", 0.0, 1.0, 2, "low")
+    planes = (Plane(name, across, upwards, tuple(some)) for name, some in concepts.items())
+    return (Section(AGAINST, (Note(lead), *planes, Note(axes))),)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.stereotypes.report import StereotypeRecord
-from pytest_t2i.data import Interval, Row
+from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.stereotypes import METRIC
+from pytest_t2i.data import Interval, Prone, Row
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.prompts.internet_users import (
     Footprints,
@@ -29,19 +30,46 @@ from pytest_t2i.statistics.associations import (
 from pytest_t2i.statistics.shares import stereotype_interval
 
 MALE, FEMALE = "male", "female"
-NEARLY_WHOLE = 1e-6
-"""Largest distance of share times images from a whole number, relative to the number of images."""
 
 
-@dataclass(frozen=True, slots=True)
-class AttributeRow:
-    """One attribute of one concept in several runs (OASIS Table 1)."""
+class Asked(NamedTuple):
+    """One attribute of one concept that runs looked for (a line of OASIS Table 1)."""
 
     concept: str
     attribute: str
     expected: float
-    measured: tuple[StereotypeRecord | None, ...]
-    """Record per run; None where a run did not look for the attribute."""
+    """Real-world share of the attribute."""
+    direction: Prone
+
+
+class Found(NamedTuple):
+    """How many images of a run show an attribute."""
+
+    asked: Asked
+    present: int
+    clear: int
+    """Number of images that the detector could judge."""
+    is_scored: bool
+    """Whether the run has a score; too many equal pictures have none."""
+
+    def share(self, level: float) -> Interval | None:
+        """Return the attribute's share; None without a clear image."""
+        if not self.clear:
+            return None
+        return statistics.share_interval(self.present, self.clear, level)
+
+    def score(self, level: float) -> Interval | None:
+        """Return the stereotype score; None without one in the run."""
+        if not (self.clear and self.is_scored):
+            return None
+        _, _, expected, direction = self.asked
+        return stereotype_interval(self.present, self.clear, expected, level, direction)
+
+    @property
+    def counted(self) -> Counted:
+        """The counts as a rank correlation takes them."""
+        sign = -1 if self.asked.direction == "under" else 1
+        return self.present, self.clear, self.asked.expected, sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,62 +99,42 @@ class Addition:
     change: Interval
 
 
-def looked_for(run: Any) -> tuple[StereotypeRecord, ...]:
-    """Return the stereotypes of a run."""
-    return getattr(run.part("stereotypes"), "stereotypes", ())
+def looked_for(run: Any) -> list[Found]:
+    """Return the stereotypes of a run; raises ConfigurationError for rows that lack numbers."""
+    rows = run.part("stereotypes") or Rows()
+    return [_found(row) for row in rows.of(METRIC, "stereotype")]
 
 
-def _table_1(runs: Sequence[Any], level: float) -> list[AttributeRow]:
-    """Return a row for every stereotype of any run, in order of appearance."""
-    score_maps = [
-        {_asked(score): _score_at_level(score, level) for score in looked_for(run)} for run in runs
-    ]
-    keys = dict.fromkeys(key for scores in score_maps for key in scores)
-    return [AttributeRow(*key[:3], tuple(scores.get(key) for scores in score_maps)) for key in keys]
-
-
-def _score_at_level(score: StereotypeRecord, level: float) -> StereotypeRecord:
-    """Return the record with intervals of this level."""
-    if score.share is None or score.score is None:
-        return score
-    if score.share.level == score.score.level == level:
-        return score
-    hits, clear, expected, _ = _counted(score, score.share)
-    return replace(
-        score,
-        share=statistics.share_interval(hits, clear, level),
-        score=stereotype_interval(hits, clear, expected, level, score.direction),
-    )
-
-
-def _counted(score: StereotypeRecord, share: Interval) -> Counted:
-    """Return the counts behind a share; raises ConfigurationError without whole counts."""
-    count = share.estimate * share.n
-    hits = round(count)
-    if not 0 <= hits <= share.n or not share.n or abs(count - hits) > NEARLY_WHOLE * share.n:
+def _found(row: Row) -> Found:
+    expected, direction = row.facts.get("expected"), row.facts.get("direction", "over")
+    present, clear = (row.counts.get(name, 0) for name in ("present", "clear"))
+    is_share = isinstance(expected, float | int) and 0.0 <= expected <= 1.0
+    if not is_share or direction not in get_args(Prone) or present > clear:
         raise ConfigurationError(
-            f"{score.id}: expected a share of whole images, got share.estimate={share.estimate}, "
-            f"share.n={share.n}: intervals need counts of images. Record the run again"
+            f"{row.subject}: expected a real-world share from 0 to 1, direction over or under, and "
+            f"present <= clear, got expected={expected!r}, direction={direction!r}, "
+            f"present={present}, clear={clear}. Record the run again"
         )
-    return hits, share.n, score.expected, -1 if score.direction == "under" else 1
+    asked = Asked(str(row.facts.get("concept", "")), row.name, expected, direction)  # type: ignore[arg-type]
+    return Found(asked, present, clear, row.interval is not None)
 
 
-def _asked(score: StereotypeRecord) -> tuple[str, str, float, str]:
-    return score.concept, score.attribute, score.expected, score.direction
+def _table_1(runs: Sequence[Any]) -> dict[Asked, list[Found | None]]:
+    """Return what each run found of every stereotype of any run, in order of appearance."""
+    founds = [{found.asked: found for found in looked_for(run)} for run in runs]
+    every = dict.fromkeys(asked for of_run in founds for asked in of_run)
+    return {asked: [of_run.get(asked) for of_run in founds] for asked in every}
 
 
 def _footprint(run: Any, footprints: Footprints, level: float, seed: int) -> Footprint:
     """Return the rank correlation over the nationalities of a run with known users."""
     groups: dict[str, list[Counted]] = {}
     scores: dict[str, list[float]] = {}
-    for stereotype in looked_for(run):
-        if (
-            stereotype.share is not None
-            and stereotype.score is not None
-            and stereotype.concept in footprints.users
-        ):
-            groups.setdefault(stereotype.concept, []).append(_counted(stereotype, stereotype.share))
-            scores.setdefault(stereotype.concept, []).append(stereotype.score.estimate)
+    for found in looked_for(run):
+        score, concept = found.score(level), found.asked.concept
+        if score is not None and concept in footprints.users:
+            groups.setdefault(concept, []).append(found.counted)
+            scores.setdefault(concept, []).append(score.estimate)
     means = {name: sum(values) / len(values) for name, values in scores.items()}
     if len(groups) < FEWEST_GROUPS:
         nationalities = "nationality" if len(groups) == 1 else "nationalities"
@@ -203,12 +211,10 @@ PERCENT: Form = "fine percent"
 def side_by_side(runs: Sequence[Any], users: Path | None, level: float, seed: int) -> list[Section]:
     """Return a section for each table of OASIS for which the runs have values."""
     user_footprints = read_footprints(users)
-    concepts = list(
-        dict.fromkeys(stereotype.concept for run in runs for stereotype in looked_for(run))
-    )
+    rows = _table_1(runs)
+    concepts = list(dict.fromkeys(asked.concept for asked in rows))
     if users is not None:
         check_names(users, user_footprints, concepts)
-    rows = _table_1(runs, level)
     added = [addition for run in runs for addition in _additions_of_run(run, level)]
     missing = [words for run in runs for words in _words_missing(run)]
     _check_something(runs, has_values=bool(rows or added), missing=missing)
@@ -241,21 +247,21 @@ def _heading(title: str, level: float) -> str:
     return f"{title} ({100 * level:g} % intervals)"
 
 
-def _scores(models: Sequence[str], rows: Sequence[AttributeRow], level: float) -> Section:
+def _scores(
+    models: Sequence[str], rows: Mapping[Asked, Sequence[Found | None]], level: float
+) -> Section:
     pairs = (f"{model}: {what}" for model in models for what in ("share", "score"))
     columns = ("concept", "attribute", "real world", *pairs)
     cells = tuple(
-        (row.concept, row.attribute, row.expected, *chain.from_iterable(map(_pair, row.measured)))
-        for row in rows
+        (*asked[:3], *chain.from_iterable(_pair(found, level) for found in founds))
+        for asked, founds in rows.items()
     )
     table = Table(SCORES, columns, cells, form=PERCENT, names=2, whole=True)
     return Section(_heading(SCORES, level), (table,))
 
 
-def _pair(score: StereotypeRecord | None) -> tuple[Interval | None, Interval | None]:
-    if score is None or score.share is None:
-        return None, None
-    return score.share, score.score
+def _pair(found: Found | None, level: float) -> tuple[Interval | None, Interval | None]:
+    return (None, None) if found is None else (found.share(level), found.score(level))
 
 
 def _footprints(

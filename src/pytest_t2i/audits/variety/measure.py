@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
+from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.audits.evidence import inverted
 from pytest_t2i.audits.instruments import Instruments, opposite_prompts
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.variety.change import mean_variety_change
+from pytest_t2i.audits.variety.change import APART, RecordedVariety, mean_variety_change
 from pytest_t2i.data import Attribute, FactKind, Interval, Prompt, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import ATTRIBUTE_IMAGES, FEATURES, Need
@@ -339,3 +341,43 @@ def needs(context: AuditContext, test: AskedTest) -> Iterator[Need]:
             for description in descriptions:
                 of_images = context.seeds(description, len(seeds))
                 yield Need(description, of_images, encoders=encoders)
+
+
+def varieties(context: AuditContext) -> list[Variety]:
+    """Return the variety along every attribute that tests ask for, each once, with most images."""
+    widest: dict[tuple[str, str], Variety] = {}
+    for variety in _asked(context):
+        name = variety.id, variety.descriptions
+        candidate = widest.get(name)
+        if candidate is None or len(candidate.seeds) < len(variety.seeds):
+            widest[name] = variety
+    return list(widest.values())
+
+
+def recorded(context: AuditContext) -> dict[str, Any] | None:
+    """Return, by id of the variety, what a baseline keeps; None where nothing was measured."""
+    records: dict[str, Any] = {}
+    for variety in varieties(context):
+        if variety.interval is not None:
+            descriptions = variety.descriptions
+            name = f"{variety.id}{APART}{descriptions[:8]}" if variety.id in records else variety.id
+            records[name] = asdict(
+                RecordedVariety(
+                    variety.interval, variety.encoder_fingerprint, descriptions, variety.pictures
+                )
+            )
+    return records or None
+
+
+def _asked(context: AuditContext) -> Iterator[Variety]:
+    for test in context.tests:
+        observe = test.selection.observe
+        directions = ("text",) * (FEATURES in observe)
+        directions += ("images", "kernel") * (ATTRIBUTE_IMAGES in observe)
+        for prompt, attribute in test.selection.subjects if directions else ():
+            seeds = context.observations.distinct([prompt], context.seeds(prompt, test.images))
+            for direction, center in product(directions, (False, True)):
+                yield Variety(
+                    prompt, seeds, context.observations, context.instruments(test),
+                    context.settings.interval_level, attribute, direction, center,
+                )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.discovery import installed_audits
+from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import Count, LabelledPath, Level, PicturePath
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import convert, read_json
@@ -138,7 +139,7 @@ def _read(path: Path, name: str, part: AuditRecord, audit: Audit[Any] | None) ->
         part = replace(part, blocks=tuple(map(section_of, part.blocks)))
     except (ValueError, TypeError) as error:
         raise FileFormatError(path, f"{error}.", where=f"{where}.blocks") from None
-    if audit is None or audit.record_type is None or part.rows:
+    if audit is None or audit.record_type in (None, Rows) or part.rows:
         return part
     if part.version != audit.version:
         message = f"expected version {audit.version} of the record, got {part.version}."

@@ -1,19 +1,15 @@
-"""What emergence shows of its record: curves over steps, a table, a line."""
+"""What emergence shows of its rows: curves over steps, a table, a line."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import pytest
 
 from pytest_t2i.audits.emergence import EmergenceAudit
-from pytest_t2i.audits.emergence.report import (
-    EmergencePart,
-    EmergenceRecord,
-    ForeseenRecord,
-    frames,
-)
-from pytest_t2i.data import JPEG, Interval, Outcome
+from pytest_t2i.audits.rows import Rows
+from pytest_t2i.data import JPEG, Interval, Outcome, Row
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summary_lines
@@ -24,42 +20,85 @@ from pytest_t2i.verdicts.caveats.caveat import Caveat
 from pytest_t2i.verdicts.check import Check
 
 
-def share(estimate):
-    return Interval(estimate, estimate - 0.1, estimate + 0.1, 0.95, "", 9)
+def around(estimate, reach=0.1):
+    return Interval(estimate, estimate - reach, estimate + reach, 0.95, "", 9)
 
 
-SPI = EmergenceRecord(
-    "e", "p", "nurse", "hat", True, (1.0, 0.5), (0.1, -0.2), (0.0, -0.3), (0.2, -0.1),
-    Interval(1.5, 1.2, 1.8, 0.95, "", 8), 8, "", ((0.1, 0.2),), (0.25, 0.5), (0.15, 0.4),
-    (0.35, 0.6),
-)  # fmt: skip
-PLAIN = replace(SPI, guidance=False, attribute="plain", high=(0.45, 0.45))
-BLIND = replace(
-    SPI, attribute="cap", mean=(), low=(), high=(), centred=(), centred_low=(), centred_high=(),
-    half_step=None, absent="one image shows no spread",
-)  # fmt: skip
-FORESEEN = ForeseenRecord(
-    "f", "p", "nurse", "hat", "clip", (share(0.2), share(0.4), share(0.5)), (3, 1, 0), 2,
-    (f"{JPEG}AAAA",),
-)  # fmt: skip
-PART = EmergencePart((SPI, PLAIN, BLIND), (FORESEEN,))
+class Curve(NamedTuple):
+    """A curve of the images of "nurse", of which rows are made."""
+
+    attribute: str = "hat"
+    spi: tuple[Interval, ...] = (around(0.1), around(-0.2))
+    centred: tuple[Interval, ...] = (around(0.25), around(0.5))
+    half: Interval | None = Interval(1.5, 1.2, 1.8, 0.95, "", 8)
+    guidance: bool = True
+    absent: str = ""
+
+    @property
+    def id(self):
+        return f"p-{self.attribute}{'' if self.guidance else ' without guidance'}"
+
+    @property
+    def centred_id(self):
+        return f"p-{self.attribute} centred"
+
+    @property
+    def rows(self):
+        facts = {"name": self.attribute, "concept": "nurse", "prompt": "p"}
+        facts["guidance"] = self.guidance
+        absent = self.absent or ("" if self.half else "no lean that images agree on")
+        yield Row("half_step", self.id, "prompt", self.half, {}, facts, {"images": 8}, absent)
+        bands = (("spi", self.id, self.spi), ("centred_spi", self.centred_id, self.centred))
+        for metric, subject, band in bands:
+            for step, value in enumerate(band, 1):
+                yield Row(metric, subject, "step", value, {"step": step}, facts | {"noise": 0.5})
 
 
-def run(part):
-    audits = {"emergence": AuditRecord(1, part)}
-    run = RunRecord("2026-11-22T10:00:00+00:00", 9.0, "mine", {}, {}, {}, audits=audits)
+SPI = Curve()
+PLAIN = Curve("plain", (around(0.1), around(-0.4)), (), guidance=False)
+BLIND = Curve("cap", (), (), None, absent="one image shows no spread")
+OWN = CurveChart("half_step p-hat None", (0.1, -0.2), -1.0, 1.0, curves=((0.1, 0.2),))
+FILM = CurveChart("settled_step p-hat None", (), 0.0, 1.0, strips=(f"{JPEG}AAAA",))
+
+
+SHARES = (around(0.2), around(0.4), around(0.5))
+
+
+def foreseen(shares=SHARES, settles=2.0):
+    facts = {"name": "hat", "concept": "nurse", "prompt": "p", "detector": "clip"}
+    return (
+        Row("settled_step", "p-hat", "prompt", settles, {}, facts, {"images": 9}),
+        *(
+            Row("foreseen_share", "p-hat", "step", share, {"step": step}, facts, {"images": 9})
+            for step, share in enumerate(shares, 1)
+        ),
+    )
+
+
+def part_of(*curves, more=(), pictures=()):
+    return Rows((*(row for curve in curves for row in curve.rows), *more), pictures)
+
+
+PART = part_of(SPI, PLAIN, BLIND, more=foreseen(), pictures=(OWN, FILM))
+
+
+def run(part, checks=()):
+    audits = {"emergence": AuditRecord.of(part)}
+    run = RunRecord("2026-11-22T10:00:00+00:00", 9.0, "mine", {}, {}, {}, checks, audits=audits)
     return with_blocks(run)
 
 
 def charts(part):
-    sections = EmergenceAudit().sections(part, run(part))
-    return [b for section in sections for b in section.blocks if isinstance(b, CurveChart)]
+    return [b for each in run(part).sections for b in each.blocks if isinstance(b, CurveChart)]
 
 
 def test_what_was_made_with_guidance_is_drawn_on_one_scale():
     spi, foreseen = charts(PART)
     assert (spi.title, spi.low, spi.high) == ("nurse: hat", -0.5, 0.5)
-    assert (spi.mean, spi.band, spi.marked) == (SPI.mean, (SPI.low, SPI.high), (1.2, 1.8))
+    assert (spi.mean, spi.band, spi.marked) == (
+        (0.1, -0.2), ((0.0, pytest.approx(-0.3)), (0.2, -0.1)), (1.2, 1.8),
+    )  # fmt: skip
+    assert (spi.curves, foreseen.strips) == (OWN.curves, FILM.strips)
     assert spi.note == (
         "8 images; half of the final lean by step 1.500 [1.200, 1.800]; centred +0.25 "
         "[+0.15, +0.35] at step 1"
@@ -69,16 +108,30 @@ def test_what_was_made_with_guidance_is_drawn_on_one_scale():
     assert foreseen.note == "settles at step 2; finished images 0.50 [0.40, 0.60]"
 
 
+def test_without_pictures_only_the_means_are_drawn():
+    spi, foreseen = charts(Rows(PART.rows))
+    assert (spi.curves, foreseen.strips) == ((), ())
+
+
 def test_a_step_without_any_label_leaves_no_curve():
-    gap = replace(FORESEEN, shares=(None, share(0.4), None), settles=None)
-    (chart,) = charts(EmergencePart((), (gap,)))
+    (chart,) = charts(part_of(more=foreseen((None, around(0.4), None), None)))
     assert (chart.mean, chart.band) == ((), ((), ()))
     assert chart.note == "finished images no clear image; 2 steps without any label"
 
 
-@pytest.mark.parametrize("part", [EmergencePart(), EmergencePart((BLIND, PLAIN))])
+@pytest.mark.parametrize("part", [part_of(BLIND, PLAIN), part_of(more=foreseen((), None))])
 def test_nothing_is_shown_of_nothing(part):
-    assert list(EmergenceAudit().sections(part, run(part))) == []
+    assert run(part).sections == []
+
+
+def test_attributes_of_one_name_are_told_apart():
+    def apart(row):
+        return replace(row, dims=row.dims | {"descriptions": "1a2b"})
+
+    other = map(apart, Curve(spi=(around(0.3), around(0.3))).rows)
+    first, second = charts(part_of(SPI, more=tuple(other), pictures=(OWN,)))
+    assert (first.mean, second.mean) == ((0.1, -0.2), (0.3, 0.3))
+    assert (first.curves, second.curves) == (OWN.curves, ())
 
 
 @pytest.mark.parametrize(
@@ -89,44 +142,34 @@ def test_nothing_is_shown_of_nothing(part):
     ],
 )
 def test_what_the_first_step_adds(firsts, line):
-    part = EmergencePart(tuple(
-        replace(
-            SPI, attribute=f"a{k}", half_step=None, centred=(first, 0.0),
-            centred_low=(first - 0.1, 0.0), centred_high=(first + 0.1, 0.0),
-        )
+    part = part_of(*(
+        Curve(f"a{k}", centred=(around(first), around(0.0)), half=None)
         for k, first in enumerate(firsts)
     ))  # fmt: skip
-    (told,) = (line for line, _ in summary_lines(EmergenceAudit().sections(part, run(part))))
+    (told,) = (text for text, _ in summary_lines(run(part).sections))
     assert told.startswith(f"emergence (SPI, centred): {line}")
-    headline = EmergenceAudit().summary(part).headline
-    assert told.startswith(headline)
-    assert "[" not in headline
 
 
-def spi_check(record, low, estimate, high, *, centred=True):
-    subject = f"{record.prompt}-{record.attribute} centred" if centred else record.id
+def spi_check(curve, low, estimate, high, *, centred=True):
     return Check(
-        "test_it", "centred_spi" if centred else "spi", subject, Outcome.FAIL, estimate, low, high,
-        0.95, "bootstrap", 4, "<=", 0.5,
+        "test_it", "centred_spi" if centred else "spi", curve.centred_id if centred else curve.id,
+        Outcome.FAIL, estimate, low, high, 0.95, "bootstrap", 4, "<=", 0.5,
         caveats=(Caveat("remark", "mean of the first 1 of 2 steps"),),
     )  # fmt: skip
 
 
 def texts_of(part, checks):
-    judged = replace(run(part), checks=tuple(checks))
-    section = EmergenceAudit().sections(part, judged)[0]
+    section = run(part, tuple(checks)).sections[0]
     told = [line for line, _ in summary_lines([section])]
     (table,) = (block for block in section.blocks if isinstance(block, Table))
     return told, table, [b.note for b in section.blocks if isinstance(b, CurveChart)]
 
 
-WIDE = replace(
-    SPI, half_step=None, centred=(0.953, 0.0), centred_low=(-1.073, -2.0), centred_high=(0.963, 2.0)
-)
+WIDE = Curve(centred=(Interval(0.953, -1.073, 0.963, 0.95, "", 8), around(0.0, 2.0)), half=None)
 
 
 def test_a_check_and_the_headline_beside_it_show_one_interval():
-    part = EmergencePart((WIDE,))
+    part = part_of(WIDE)
     told, table, notes = texts_of(part, [spi_check(WIDE, 0.847, 0.953, 1.059)])
     shown = "+0.953 [+0.847, +1.059]"
     assert told == [
@@ -139,23 +182,23 @@ def test_a_check_and_the_headline_beside_it_show_one_interval():
 
 
 def test_what_is_not_judged_names_its_step():
-    part = EmergencePart((WIDE,))
+    part = part_of(WIDE)
     _, table, _ = texts_of(part, [spi_check(WIDE, 0.1, 0.2, 0.3, centred=False)])
     assert table.rows[0][1] == "+0.200 [+0.100, +0.300]"
     assert table.rows[0][2].endswith("at step 1")
 
 
 def test_of_several_judged_attributes_the_headline_is_the_largest():
-    other = replace(WIDE, attribute="other", id=f"{WIDE.id}-other")
+    other = WIDE._replace(attribute="other")
     checks = [spi_check(WIDE, -0.3, -0.2, -0.1), spi_check(other, 0.1, 0.2, 0.3)]
-    told, _, _ = texts_of(EmergencePart((WIDE, other)), checks)
+    told, _, _ = texts_of(part_of(WIDE, other), checks)
     assert "first steps add most of nurse: other, +0.200" in told[0]
-    told, _, _ = texts_of(EmergencePart((WIDE,)), checks[:1])
+    told, _, _ = texts_of(part_of(WIDE), checks[:1])
     assert "first steps lead to none, least away from nurse" in told[0]
 
 
 def test_checks_of_other_metrics_and_without_evidence_change_nothing():
-    part = EmergencePart((WIDE,))
+    part = part_of(WIDE)
     plain, _, _ = texts_of(part, [])
     other = replace(spi_check(WIDE, 0.1, 0.2, 0.3), metric="wals")
     empty = replace(spi_check(WIDE, 0.1, 0.2, 0.3), estimate=None, low=None, high=None, level=None)
@@ -178,35 +221,7 @@ def test_the_page_and_the_summary(tmp_path):
     assert "cap" not in summary
 
 
-def rows_of(part, table):
-    frame = frames(part)[table]
-    return [dict(zip(frame.columns, row, strict=True)) for row in frame.rows]
-
-
-def test_each_curve_has_a_row():
-    first, _, blind = rows_of(PART, "emergence")
-    assert (first["concept"], first["attribute"], first["guidance"]) == ("nurse", "hat", True)
-    assert first["half_step"].estimate == 1.5
-    assert (blind["half_step"], blind["absent"]) == (None, "one image shows no spread")
-
-
-def test_each_step_has_a_row_with_its_band():
-    first, second = rows_of(EmergencePart((SPI,)), "emergence_steps")
-    assert (first["step"], first["noise"]) == (1, 1.0)
-    assert (first["spi"], first["spi_low"], first["spi_high"]) == (0.1, 0.0, 0.2)
-    assert (second["centred"], second["centred_low"], second["centred_high"]) == (0.5, 0.4, 0.6)
-
-
-def test_a_step_without_a_band_has_empty_cells():
-    for row in rows_of(EmergencePart((BLIND,)), "emergence_steps"):
-        assert row["noise"] is not None
-        assert row["spi"] is row["centred_high"] is None
-
-
-def test_what_steps_foresee_ends_with_the_finished_images():
-    found = rows_of(EmergencePart((), (FORESEEN,)), "foreseen_steps")
-    assert [row["step"] for row in found] == [1, 2, 3]
-    assert [row["share"].estimate for row in found] == pytest.approx([0.2, 0.4, 0.5])
-    assert [row["undetected"] for row in found] == [3, 1, 0]
-    blind = replace(FORESEEN, shares=(), undetected=())
-    assert rows_of(EmergencePart((), (blind,)), "foreseen_steps") == []
+def test_every_row_is_in_the_table():
+    frame = EmergenceAudit().summary(PART).frames["emergence"]
+    assert len(frame.rows) == len(PART.rows)
+    assert {"step", "noise", "guidance"} <= set(frame.columns)

@@ -12,9 +12,9 @@ import pytest
 from gap_rows import gap_row
 from huggingface_hub import ModelCard
 from score_rows import score_row
+from stereotype_rows import stereotype_rows
 
 from pytest_t2i import Interval, RunRecord
-from pytest_t2i.audits.stereotypes.report import StereotypeRecord, StereotypesPart
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Bounds, Detection, Outcome, Undetected
 from pytest_t2i.errors import (
@@ -52,14 +52,16 @@ COLUMNS = {
         "prompts", "clear_images", "name", "paper", "fair_model", "lowest", "highest", "absent",
     ),
     "stereotypes": (
-        "id", "concept", "attribute", "expected", "share", "share_low", "share_high",
-        "stereotype_score", "stereotype_score_low", "stereotype_score_high",
+        "metric", "about", "subject", "value", "value_low", "value_high", "images", "clear",
+        "present", "name", "concept", "detector", "expected", "direction", "margin", "source",
+        "absent",
     ),
     "neutrality": (
         "metric", "about", "subject", "space", "value", "value_low", "value_high",
         "triplets", "name", "to_feminine", "to_masculine", "p_value", "absent",
     ),
 }  # fmt: skip
+OF_ROWS = {"neutrality", "parity", "stereotypes"}
 GAP = gap_row("image", SCORE, (0.1, 0.2), 3)
 MODEL = score_row(SCORE, 0.5, 0.1, (1, 1), worst=Bounds(0.1, 0.9, 0.5))
 
@@ -92,7 +94,7 @@ my own words
 """
 
 
-STEREOTYPE = StereotypeRecord("s", "Iranian", "beard", "clip", 0.2, SCORE, SCORE, "")
+STEREOTYPE = stereotype_rows("s", "Iranian", "beard", 0.2, SCORE, SCORE)
 
 
 @pytest.fixture
@@ -111,7 +113,7 @@ def run():
         checks=(check(Outcome.FAIL), check(Outcome.INCONCLUSIVE, "job-a"), check(Outcome.PASS)),
         audits={
             "parity": AuditRecord(rows=(MODEL,)),
-            "stereotypes": AuditRecord(1, StereotypesPart((STEREOTYPE,))),
+            "stereotypes": AuditRecord(rows=STEREOTYPE),
             "neutrality": AuditRecord(rows=(GAP,)),
         },
         prompts=(prompt,),
@@ -127,7 +129,7 @@ def run():
         ("prompts", 1),
         ("images", 2),
         ("parity", 1),
-        ("stereotypes", 1),
+        ("stereotypes", 2),
         ("neutrality", 1),
     ],
 )
@@ -143,7 +145,7 @@ def test_tables(run, table, rows):
     )
     empty = with_blocks(RunRecord("", 0.0, "", {}, {}, {})).to_frame(table)
     # Dimensions, counts and facts are columns where rows have them.
-    assert empty.columns.tolist() == frame.columns.tolist() or table in {"neutrality", "parity"}
+    assert empty.columns.tolist() == frame.columns.tolist() or table in OF_ROWS
 
 
 def test_an_unknown_table(run):

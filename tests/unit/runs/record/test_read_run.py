@@ -57,8 +57,8 @@ def test_records_of_audits_go_through_the_file(tmp_path):
         ({"version": -1, "record": {}}, "expected a whole number >= 0"),
         ({"version": 2, "record": {}}, "expected version 1 of the record, got 2"),
         (
-            {"version": 1, "record": {"variety": 3}},
-            "audits.variety: expected a list, got variety=3",
+            {"version": 1, "record": {"rows": 3}},
+            "audits.variety: expected a list, got rows=3",
         ),
         ({"version": 1, "record": []}, "audits.variety: expected"),
     ],
