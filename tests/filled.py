@@ -97,11 +97,12 @@ COUNTS = (
 )  # fmt: skip
 
 
-def _dims(metric: str) -> dict[str, Any]:
+def _dims(metric: str, say: Callable[[str], str]) -> dict[str, Any]:
     """What tells rows of a metric apart: a crossed prompt has two axes."""
     if metric == "share_of_men":
-        return {"profession": "profession", "nationality": "nationality"}
-    return {name: name for name in DIMS}
+        return {name: say(name) for name in ("profession", "nationality")}
+    plain = {"direction": "text", "centred": False, "step": 1}
+    return {name: say(name) for name in DIMS} | plain
 
 
 def _part(audit: Any, say: Callable[[str], str]) -> Any:
@@ -119,8 +120,7 @@ def _part(audit: Any, say: Callable[[str], str]) -> Any:
         Row(
             metric, say("subject"), about,
             0.04 if metric in PLAIN else Interval(0.4, 0.2, 0.6, 0.95, say("method"), 8),
-            {name: say(value) for name, value in _dims(metric).items()}
-            | {"direction": "text", "centred": False, "step": 1},
+            _dims(metric, say),
             {name: say(name) for name in FACTS} | numbers, dict.fromkeys(COUNTS, 2), say("absent"),
         )
         for metric, about in ROWS[audit.name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from pytest_t2i.audits.summary import Summary
@@ -166,42 +166,6 @@ class Audit(Generic[R]):
     def moved(self, context: AuditContext, recorded: Baseline) -> Sequence[str]:
         """Return texts of prompts whose pictures then and now explain a failure, worst first."""
         return ()
-
-
-class PackagedAudit(Audit[Any]):
-    """An audit whose record and sections are made by the module ``report`` of its package.
-
-    ``report`` has the class of the record and the functions ``measured``, ``sections`` and
-    ``summary``. It is imported when it is needed, because every start of pytest loads the audit's
-    class.
-    """
-
-    keeps: str
-    """Name of the class of the record in the module ``report``."""
-
-    @property
-    def record_type(self) -> type[Any]:
-        """The class of the audit's part of run.json."""
-        kind: type[Any] = getattr(self._report, self.keeps)
-        return kind
-
-    def record(self, context: AuditContext) -> Any | None:
-        """Return what was measured; None where nothing was."""
-        return self._report.measured(context)
-
-    def sections(self, record: Any, run: Any) -> Sequence[Section]:
-        """Return the sections of a report."""
-        sections: Sequence[Section] = self._report.sections(record, run)
-        return sections
-
-    def summary(self, record: Any) -> Summary:
-        """Return the figures, series and tables that are shown outside the report's sections."""
-        summary: Summary = self._report.summary(record)
-        return summary
-
-    @property
-    def _report(self) -> ModuleType:
-        return import_module(f"{type(self).__module__}.report")
 
 
 About = Literal["prompts", "triplets", "stereotypes", "detectors"]

@@ -167,9 +167,9 @@ def _bar(row: Row, chart: RowChart, checks: Sequence[Check], middle: float | Non
     known: dict[str, Any] = {**row.dims, **row.facts, **row.counts}
     reference = known.get(chart.reference)
     return Bar(
-        bar.name, bar.interval, kind, row.absent, limits, bar.outcome,
+        bar.name, bar.interval, "", row.absent, limits, bar.outcome,
         reference if isinstance(reference, float) else None,
-        cells=tuple(_cell(known, name) for name in chart.columns),
+        cells=tuple(_cell(known, name) for name in chart.columns), kind=kind,
     )  # fmt: skip
 
 

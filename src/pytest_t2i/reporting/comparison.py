@@ -197,7 +197,7 @@ def write_comparison(comparison: ModelComparison, folder: Path) -> None:
 def rows(comparison: ModelComparison) -> list[tuple[Placing, ComparedScore]]:
     """Return each model with its score on all prompts, the smallest score first."""
     return [
-        (placing, model_scores(comparison, placing.model)["all"])
+        (placing, _model_scores(comparison, placing.model)["all"])
         for placing in _models_by_score(comparison)
     ]
 
@@ -207,7 +207,7 @@ def categories(comparison: ModelComparison) -> list[str]:
     return list(dict.fromkeys(score.prompts for score in comparison.scores))
 
 
-def model_scores(comparison: ModelComparison, model: str) -> dict[str, ComparedScore]:
+def _model_scores(comparison: ModelComparison, model: str) -> dict[str, ComparedScore]:
     """Return a model's scores by the name of the set of prompts."""
     return {score.prompts: score for score in comparison.scores if score.model == model}
 
@@ -324,7 +324,7 @@ def _pairs_section(comparison: ModelComparison, words: Wording) -> Section:
 def _categories_section(comparison: ModelComparison, words: Wording) -> Section:
     """Return the uncorrected scores by category (for gender, Lyu Table 6), and corrected ones."""
     sets = [*(name for name in categories(comparison) if name != "all"), "all"]
-    scores = {model: model_scores(comparison, model) for model in comparison.models}
+    scores = {model: _model_scores(comparison, model) for model in comparison.models}
     columns = ("Model", *(words.whole if name == "all" else name for name in sets))
     paper: tuple[tuple[Cell, ...], ...] = tuple(
         (model, *(by_set[name].paper for name in sets)) for model, by_set in scores.items()

@@ -67,9 +67,9 @@ def written(tmp_path):
             "expected low <= high (low=0.2, high=0.1), got audits.",
         ),
         (
-            "audits__detector_validation__record__trials__0__accuracy__high",
-            7,
-            "audits.detector_validation: expected an interval within 0 to 1",
+            "audits__detector_validation__rows__0__value",
+            {"estimate": 6.0, "low": 5.0, "high": 7.0, "level": 0.9, "method": "t", "n": 4},
+            "audits.detector_validation.rows.0.value: expected an estimate within 0.0 to 1.0",
         ),
         ("work", {"made": -1}, "work: expected a whole number >= 0, got made=-1"),
         ("settings", {"confidence": 0}, "settings: expected a number > 0, got confidence=0"),
