@@ -194,6 +194,17 @@ class MetricRecord:
         return cls(info.words, low, high, info.worse, info.source, info.meaning)
 
 
+def _plain(value: Any) -> Any:
+    """Return plain values; a number of numpy, which an audit may hand over, becomes Python's."""
+    return msgspec.to_builtins(value, enc_hook=_python_number)
+
+
+def _python_number(value: Any) -> Any:
+    if hasattr(value, "item"):
+        return value.item()
+    raise NotImplementedError(f"run.json holds plain values, got {type(value).__name__}: {value!r}")
+
+
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
     """The record of one audit in a run."""
@@ -231,8 +242,8 @@ class AuditRecord:
             "blocks": [plain_section(section) for section in self.blocks],
         }
         if self.rows:
-            return plain | {"rows": msgspec.to_builtins(self.rows)}
-        return plain | {"version": self.version, "record": msgspec.to_builtins(self.record)}
+            return plain | {"rows": _plain(self.rows)}
+        return plain | {"version": self.version, "record": _plain(self.record)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,7 +414,7 @@ class RunRecord:
 
     def to_json(self) -> str:
         """Return the text of run.json."""
-        plain = msgspec.to_builtins(replace(self, audits={})) | {"outcome": self.outcome.value}
+        plain = _plain(replace(self, audits={})) | {"outcome": self.outcome.value}
         plain["audits"] = {name: audit.to_plain() for name, audit in self.audits.items()}
         del plain["not_compared"]  # said where a run ends; readers of the file know no such field
         # Unlike msgspec, json refuses NaN; without an indent json is ten times as fast.
