@@ -50,12 +50,11 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.refusals import Refusals as Refusals
     from pytest_t2i.audits.refusals import TripletRefusals as TripletRefusals
     from pytest_t2i.audits.rewriting import Rewriting as Rewriting
-    from pytest_t2i.audits.rows import RowAudit as RowAudit
     from pytest_t2i.audits.rows import Rows as Rows
+    from pytest_t2i.audits.rows import row_of_measurement as row_of_measurement
     from pytest_t2i.audits.stereotypes.measure import Association as Association
     from pytest_t2i.audits.summary import Figure as Figure
     from pytest_t2i.audits.summary import Frame as Frame
-    from pytest_t2i.audits.summary import NamedRecord as NamedRecord
     from pytest_t2i.audits.summary import Step as Step
     from pytest_t2i.audits.summary import Summary as Summary
     from pytest_t2i.audits.summary import Value as Value
@@ -226,7 +225,7 @@ _HOMES = {
     "audits.context": ("AskedTest", "AuditContext"),
     "audits.observations": ("Observations",),
     "audits.contrast_audit": ("Contrast", "ContrastAudit", "Unit", "Units"),
-    "audits.rows": ("RowAudit", "Rows"),
+    "audits.rows": ("Rows", "row_of_measurement"),
     "audits.samples": ("Sample", "Samples"),
     "audits.neutrality.measure": ("TripletSample", "TripletSamples"),
     "audits.objects.measure": ("Objects",),
@@ -245,7 +244,7 @@ _HOMES = {
     "library.workbench": ("Workbench",),
     "reporting.html": ("write_page",),
     "cli.support.arguments": ("say",),
-    "audits.summary": ("Figure", "Frame", "NamedRecord", "Step", "Summary", "Value"),
+    "audits.summary": ("Figure", "Frame", "Step", "Summary", "Value"),
     "errors": (
         "FileFormatError", "GenerationError", "LanguageError", "MalformedAnswerError", "T2IError",
     ),

@@ -852,6 +852,9 @@ class Row:
     """Numbers of images, by label."""
     absent: str = ""
 
+    def __hash__(self) -> int:
+        return hash((self.metric, self.subject, self.about))
+
     @property
     def interval(self) -> Interval | None:
         """The quantity with its interval; None where it has none."""

@@ -14,9 +14,9 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
-from pytest_t2i.audits.audit import About, Fixture
+from pytest_t2i.audits.audit import About, Audit, Fixture
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.rows import RowAudit, Rows
+from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import EMPTY, Detection, Interval, Prompt, Row
 from pytest_t2i.data import About as AboutOne
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
@@ -240,7 +240,7 @@ class Units(Generic[U]):
             yield f"{several(lost, 'image')} without a value left out"
 
 
-class ContrastAudit(RowAudit):
+class ContrastAudit(Audit):
     """An audit of one contrast; a subclass names its prompts, its value and its words.
 
     >>> class Brightness(ContrastAudit):

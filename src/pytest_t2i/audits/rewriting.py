@@ -360,11 +360,11 @@ class RewritingAudit(ContrastAudit):
             blocks.append(Note(f"For example, {'; '.join(examples)}.", "page"))
         return blocks
 
-    def next_steps(self, record: Rows, context: AuditContext) -> Iterator[Step]:
+    def next_steps(self, rows: Rows, context: AuditContext) -> Iterator[Step]:
         """Suggest judging the model without the service, where added people exceed a limit."""
         failed = {check.metric for check in context.checks if check.outcome is Outcome.FAIL}
         kinds = [kind for kind in KINDS if f"{kind}_added_share" in failed]
-        words = [str(row.dims["word"]) for row in record.of(WORD) if row.dims["says"] in kinds]
+        words = [str(row.dims["word"]) for row in rows.of(WORD) if row.dims["says"] in kinds]
         if words:
             yield Step(
                 AFTER_FAILURE - 1,

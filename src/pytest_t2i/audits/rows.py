@@ -7,14 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.summary import Frame, Summary
+from pytest_t2i.audits.summary import Frame
 from pytest_t2i.data import About, Interval, Row, Scalar
-from pytest_t2i.sections import Bar, BarChart, Block, Cell, RowChart, Section, half_width
+from pytest_t2i.sections import Bar, BarChart, Block, Cell, RowChart, half_width
 from pytest_t2i.sections.words import p_words
 
 if TYPE_CHECKING:
-    from pytest_t2i.audits.context import AuditContext
     from pytest_t2i.verdicts.check import Check
     from pytest_t2i.verdicts.measurement import Measurement
 
@@ -31,6 +29,13 @@ class Rows:
     rows: tuple[Row, ...] = ()
     pictures: tuple[Block, ...] = ()
     """Blocks of pictures, which no row holds; known while the run is measured alone."""
+
+    @classmethod
+    def measured(cls, items: Iterable[Row | Block]) -> Rows:
+        """Return what an audit yields: rows, and blocks of pictures."""
+        every = tuple(items)
+        rows = tuple(item for item in every if isinstance(item, Row))
+        return cls(rows, tuple(item for item in every if not isinstance(item, Row)))
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
@@ -77,7 +82,13 @@ class Rows:
 def row_of_measurement(
     measurement: Measurement, about: About, dims: Mapping[str, Scalar] | None = None, **more: Any
 ) -> Row:
-    """Return the row of what a test compares; ``more`` are its facts and counts."""
+    """Return the row of what a test compares; ``more`` are its facts and counts.
+
+    >>> from pytest_t2i import Measurement, metrics
+    >>> none = Measurement(metrics.INFO["wals"], "nurse", None, absent="one image")
+    >>> row_of_measurement(none, "prompt").absent
+    'one image'
+    """
     value = measurement.interval
     absent = measurement.absent if value is None else ""
     return Row(
@@ -192,71 +203,3 @@ def _is_about(check: Check, row: Row) -> bool:
     ways = (row.interval, abs(row.interval), folded(row.interval, "away_from_half"))
     judged = (check.low, check.high)
     return any((way.low, way.high) == judged for way in ways)
-
-
-class RowAudit(Audit[Rows]):
-    """An audit that is recorded as rows; tables, series and values follow from them.
-
-    A subclass yields its rows, says them in a line, and names the blocks that no row draws.
-
-    >>> class Height(RowAudit):
-    ...     name, title = "height", "Height"
-    ...     def rows(self, context):
-    ...         yield Row("height", "model", "model", 1.7)
-    >>> Height().summary(Height().record(None)).frames["height"].rows
-    [('height', 'model', 'model', 1.7, '')]
-    """
-
-    title: str = ""
-    """Title of the section."""
-    reading: str = ""
-    """A note that says how to read the section; "{detector}" stands for the detector's name."""
-    scope: str = ""
-    """A sentence that says what was measured, for a Fairness Card."""
-    limitations: Sequence[str] = ()
-    """Sentences that say what the numbers do not show."""
-
-    @property
-    def record_type(self) -> type[Rows]:
-        """The rows."""
-        return Rows
-
-    def rows(self, context: AuditContext) -> Iterable[Row]:  # noqa: ARG002 - of subclasses
-        """Yield what was measured; nothing where no test asks for it."""
-        return ()
-
-    def record(self, context: AuditContext) -> Rows | None:
-        """Return the rows; None without any."""
-        rows = tuple(self.rows(context))
-        return Rows(rows) if rows else None
-
-    def in_words(self, rows: Rows) -> str:
-        """Return what was measured in a line."""
-        first = rows.rows[0]
-        return f"{self.title.lower()}: {first.value if first.value is not None else first.absent}"
-
-    def blocks(self, rows: Rows, run: Any) -> Sequence[Block]:  # noqa: ARG002 - of subclasses
-        """Return the charts and tables of the section; ``run`` is the whole RunRecord."""
-        return ()
-
-    def sections(self, record: Rows, run: Any) -> Sequence[Section]:
-        """Return one section: a line, how to read it, charts and tables."""
-        from pytest_t2i.sections import Note, Paragraph
-
-        if not record.rows:
-            return ()
-        detector = next((row.facts["detector"] for row in record if "detector" in row.facts), "")
-        words = self.in_words(record)
-        line = [Paragraph(words, "summary")] if words else []
-        note = Note(self.reading.replace("{detector}", str(detector)))
-        return [Section(self.title, (*line, note, *self.blocks(record, run)))]
-
-    def summary(self, record: Rows) -> Summary:
-        """Return the series and the table of rows; the line is that of the section."""
-        return Summary(
-            "",
-            record.series(),
-            {self.name: record.frame()},
-            scope=self.scope,
-            limitations=self.limitations,
-        )

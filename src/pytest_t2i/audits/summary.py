@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_t2i.data import Bounds, Interval
 
 if TYPE_CHECKING:
     from pytest_t2i.sections import Cell
-
-R = TypeVar("R")
 
 
 class Frame(NamedTuple):
@@ -120,19 +118,6 @@ class Value(NamedTuple):
     interval: Interval | None
     detector: str = ""
     """Detector that the value rests on; "" where it rests on none."""
-
-
-class NamedRecord(NamedTuple, Generic[R]):
-    """The record of an audit for one of several models.
-
-    >>> NamedRecord("sdxl", {"nurse": 0.4}, None).model
-    'sdxl'
-    """
-
-    model: str
-    record: R
-    run: Any
-    """The whole RunRecord."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -623,7 +623,7 @@ def audit(
     return audited
 
 
-def _check_use(settings: Settings, audits: Sequence[Audit[Any]]) -> None:
+def _check_use(settings: Settings, audits: Sequence[Audit]) -> None:
     """Raise ConfigurationError for an option that only other audits read."""
     names = [audit.name for audit in audits]
     finds = any(fixture.finds for audit in audits for fixture in audit.fixtures.values())
@@ -672,7 +672,7 @@ def _default_named(*, unsaid: bool) -> Iterator[None]:
 
 
 def _cases(
-    selection: Selection, audits: Sequence[Audit[Any]], session: Session, limits: LimitFiles
+    selection: Selection, audits: Sequence[Audit], session: Session, limits: LimitFiles
 ) -> dict[str, tuple[SelectedTest, ...]]:
     """Return the test cases of each fixture by its name, as pytest would make them."""
     cases = {

@@ -41,7 +41,7 @@ TRIED = Rows((Row("filter_f1", "colour", "detector", counts={"images": 200}),))
     ],
 )  # fmt: skip
 def test_what_labels_did(record, audits, labels, told):
-    parts = {name: AuditRecord.of(part) for name, part in audits.items()}
+    parts = {name: AuditRecord(rows=part.rows) for name, part in audits.items()}
     run = replace(record, audits=parts, settings={**record.settings, "labels": labels})
     assert label_status(run) == told
     assert ("Labels", told) in facts(run)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import Interval, Limit, Outcome, Row
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting import write_all
@@ -126,7 +125,7 @@ def test_how_well_the_detector_is_known_is_told(record):
             for label, value in by_label.items()
         ),
     )  # fmt: skip
-    known = replace(record, audits={"detector_validation": AuditRecord.of(Rows(rows))})
+    known = replace(record, audits={"detector_validation": AuditRecord(rows=rows)})
     assert how_known(known) == "measured on 200 labels: male 0.96 [0.90, 0.99], female -"
     assert "measured on 200 labels: male 0.96" in render_markdown(known)
     assert NEVER in render_markdown(replace(record, audits={}))

@@ -10,9 +10,9 @@ from dataclasses import asdict, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Fixture
+from pytest_t2i.audits.audit import Audit, Fixture
 from pytest_t2i.audits.context import AuditContext
-from pytest_t2i.audits.rows import RowAudit, Rows, row_of_measurement
+from pytest_t2i.audits.rows import Rows, row_of_measurement
 from pytest_t2i.audits.summary import Summary
 from pytest_t2i.data import Interval, Row, Undetected
 from pytest_t2i.sections import Album, Block, Column, Note, Paragraph, Picture, Table
@@ -40,7 +40,7 @@ ACCURACY, KEPT = "accuracy", "kept_share"
 PICTURES = "The frame and the first word show people's label, the line below the detector's."
 
 
-class DetectorValidation(RowAudit):
+class DetectorValidation(Audit):
     """The audit of every detector on labelled images: filter, labels and bias scores."""
 
     name = "detector_validation"
@@ -66,16 +66,14 @@ class DetectorValidation(RowAudit):
         "and kept; deviation is that of the model bias score. The best of each column is bold."
     )
 
-    def record(self, context: AuditContext) -> Rows | None:
-        """Return the rows of every detector with its mistakes; None where no test asks for one."""
+    def rows(self, context: AuditContext) -> Iterator[Row | Block]:
+        """Yield the rows of every detector, and an album of its mistakes."""
         from pytest_t2i.audits.detector_validation.trials import trials
 
-        if not _is_asked(context):
-            return None
-        found = trials(context)
-        rows = tuple(row for trial in found for row in _rows(trial))
-        albums = tuple(_album(trial) for trial in found if trial.mistakes)
-        return Rows(rows, albums) if rows else None
+        for trial in trials(context) if _is_asked(context) else ():
+            yield from _rows(trial)
+            if trial.mistakes:
+                yield _album(trial)
 
     def recorded(self, context: AuditContext) -> dict[str, Any] | None:
         """Return what each detector said of each image, for a baseline."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Fixture, attributes
+from pytest_t2i.audits.audit import Audit, Fixture, attributes
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.rows import RowAudit, Rows
+from pytest_t2i.audits.rows import Rows
 from pytest_t2i.audits.summary import AFTER_FAILURE, FirstScreen, PromptScore, Step, Summary
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_t2i.verdicts.check import Check
 
 
-class ParityAudit(RowAudit):
+class ParityAudit(Audit):
     """The audit of how far the images of a prompt, and of all prompts, are from even."""
 
     name = "parity"
@@ -87,11 +87,11 @@ class ParityAudit(RowAudit):
 
         return measured_rows.measured_rows(context)
 
-    def sections(self, record: Rows, run: Any) -> Sequence[Section]:
+    def sections(self, rows: Rows, run: Any) -> Sequence[Section]:
         """Return the sections of scores, groups, crossed axes and corrections."""
         from pytest_t2i.audits.parity import report
 
-        return report.sections(record, run)
+        return report.sections(rows, run)
 
     def summary(self, record: Rows) -> Summary:
         """Return what is shown outside of the sections."""
@@ -99,11 +99,11 @@ class ParityAudit(RowAudit):
 
         return report.summary(record)
 
-    def next_steps(self, record: Rows, context: AuditContext) -> Iterator[Step]:
+    def next_steps(self, rows: Rows, context: AuditContext) -> Iterator[Step]:
         """Return which prompts explain a model's failure, and what would settle it."""
         from pytest_t2i.audits.parity import advice
 
-        del record
+        del rows
         texts = advice.after_failures(context, context.recorded)
         return (Step(AFTER_FAILURE, text, "failure") for text in texts)
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Fixture
+from pytest_t2i.audits.audit import Audit, Fixture
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.rows import RowAudit, Rows
-from pytest_t2i.audits.summary import Figure, NamedRecord, Summary, Value
+from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.summary import Figure, Summary, Value
 from pytest_t2i.data import Interval, Row, Scalar
 from pytest_t2i.sections import (
     Axis,
@@ -55,7 +55,7 @@ SIGNS = "\u25cf\u25a0\u25b2\u25c6\u25bc\u2605"
 Concepts = dict[str, list[Point]]
 
 
-class StereotypesAudit(RowAudit):
+class StereotypesAudit(Audit):
     """The audit of how much more often an attribute is shown than it occurs in the real world."""
 
     name, place = "stereotypes", 30
@@ -115,14 +115,14 @@ class StereotypesAudit(RowAudit):
         charts = _charts(rows, run.checks_of(METRIC))
         return [*charts, Note(f"Sources: {named or 'none given'}.")]
 
-    def sections(self, record: Rows, run: Any) -> Sequence[Section]:
+    def sections(self, rows: Rows, run: Any) -> Sequence[Section]:
         """Return shares against the real world and, where variety is known, scores against it."""
-        planes = _against_variety(_points(record, run), OF_RUN, f"{AXES}.")
-        return [*super().sections(record, run), *planes]
+        planes = _against_variety(_points(rows, run), OF_RUN, f"{AXES}.")
+        return [*super().sections(rows, run), *planes]
 
     def compare(
         self,
-        models: Sequence[NamedRecord[Rows]],
+        models: Sequence[tuple[str, Rows, Any]],
         *,
         level: float,  # noqa: ARG002 - intervals are those of the runs
         seed: int,  # noqa: ARG002 - nothing is drawn
@@ -135,7 +135,7 @@ class StereotypesAudit(RowAudit):
             for concept, points in _points(rows, run).items():
                 of_model = [replace(point, series=model, sign=sign) for point in points]
                 concepts.setdefault(concept, []).extend(of_model)
-        legend = ", ".join(f"{sign} {record.model}" for record, sign in named)
+        legend = ", ".join(f"{sign} {model}" for (model, _, _), sign in named)
         return _against_variety(concepts, OF_MODELS.format(signs=legend), f"{AXES}{COMPARABLE}")
 
     def summary(self, record: Rows) -> Summary:
@@ -248,7 +248,7 @@ def _points(rows: Rows, run: Any) -> Concepts:
     """Return points by concept, for WALS along the direction from texts, not centred."""
     scores = {(row.facts.get("concept"), row.name): score for row, score in _scored(rows)}
     concepts: Concepts = {}
-    for row in (run.part("variety") or Rows()).of("wals", "prompt"):
+    for row in run.part("variety").of("wals", "prompt"):
         name = row.facts.get("concept"), row.name
         plain = (row.dims.get("direction"), row.dims.get("centred")) == ("text", False)
         if plain and row.interval and name in scores:

@@ -63,7 +63,7 @@ def _not_measured(record: RunRecord) -> list[str]:
     return [
         audit.unmeasured
         for audit in installed_audits()
-        if audit.unmeasured and record.part(audit.name) is None
+        if audit.unmeasured and not record.part(audit.name).rows
     ]
 
 

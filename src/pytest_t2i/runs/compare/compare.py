@@ -16,7 +16,6 @@ from pytest_t2i.audits.bias import Bias
 from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.distance import EVEN
 from pytest_t2i.audits.score import Score, Tally
-from pytest_t2i.audits.summary import NamedRecord
 from pytest_t2i.data import Interval, Undetected
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.compare.record import (
@@ -161,7 +160,7 @@ def compare_models(
     *,
     level: float,
     seed: int,
-    audits: Sequence[Audit[Any]] | None = None,
+    audits: Sequence[Audit] | None = None,
     groups: Sequence[str] = (),
 ) -> ModelComparison:
     """Compare models on the prompts that all of them share."""
@@ -327,7 +326,7 @@ def _cell(prompt: PromptOfModel, scores: Compared) -> PromptCell:
 
 
 def _tables(
-    models: Sequence[ComparedModel], audits: Sequence[Audit[Any]], compared: tuple[str, str]
+    models: Sequence[ComparedModel], audits: Sequence[Audit], compared: tuple[str, str]
 ) -> dict[str, tuple[ComparedValue, ...]]:
     """Return audits' values of at least two models, by metric, without the compared score."""
     columns = [series_of_audits(e.run, audits) if e.run is not None else {} for e in models]
@@ -343,14 +342,14 @@ def _tables(
 
 
 def _sections(
-    models: Sequence[ComparedModel], audits: Sequence[Audit[Any]], level: float, seed: int
+    models: Sequence[ComparedModel], audits: Sequence[Audit], level: float, seed: int
 ) -> Iterator[Section]:
     """Yield each audit's sections on the models with a record of it, if they are two or more."""
     for audit in sorted(audits, key=lambda audit: audit.place):
         records = [
-            NamedRecord(model.name, part, model.run)
+            (model.name, part, model.run)
             for model in models
-            if model.run is not None and (part := model.run.part(audit.name)) is not None
+            if model.run is not None and (part := model.run.part(audit.name)).rows
         ]
         if len(records) > 1:
             yield from audit.compare(records, level=level, seed=seed)

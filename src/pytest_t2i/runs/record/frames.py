@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +15,6 @@ from pytest_t2i.audits.discovery import chosen_audits, installed_audits
 from pytest_t2i.audits.summary import Frame
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import MissingExtraError, UnknownNameError
-from pytest_t2i.files import convert
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,42 +66,13 @@ def data_frame(table: PlainTable) -> pd.DataFrame:
     return pd.DataFrame(table.rows, columns=table.columns)
 
 
-def _frames(record: Any, own: Iterable[Audit[Any]] = ()) -> Iterator[tuple[str, Frame]]:
+def _frames(record: Any, own: Iterable[Audit] = ()) -> Iterator[tuple[str, Frame]]:
     """Yield the tables of the core and of all audits, empty where the run has no rows."""
     for name, frame_of in TABLES.items():
         yield name, frame_of(record)
-    with_rows = [name for name, recorded in record.audits.items() if recorded.rows]
-    for name in with_rows:
+    # A run without rows of an audit has an empty table of it.
+    for name in dict.fromkeys((*record.audits, *(a.name for a in (*installed_audits(), *own)))):
         yield name, record.part(name).frame()
-    for audit in dict.fromkeys((*installed_audits(), *own)):
-        if audit.name in with_rows:
-            continue
-        part = record.part(audit.name)
-        recorded = record.audits.get(audit.name)
-        if part is None and recorded is not None and audit.record_type is not None:
-            where = f"audits.{audit.name}"
-            part = convert(Path("run.json"), recorded.record, audit.record_type, where=where)
-        if part is None and audit.record_type is not None:
-            part = _empty(audit.record_type)
-        if part is not None:
-            yield from audit.summary(part).frames.items()
-
-
-def audits_of_own_tables() -> list[str]:
-    """Return the audits whose tables exist only for runs that used them."""
-    return [
-        audit.name
-        for audit in installed_audits()
-        if audit.record_type is not None and _empty(audit.record_type) is None
-    ]
-
-
-def _empty(record_type: type[Any]) -> Any | None:
-    """Return an empty record of this type; None if its fields have no defaults."""
-    try:
-        return record_type()
-    except TypeError:
-        return None
 
 
 def _with_run(record: Any, frame: Frame) -> PlainTable:

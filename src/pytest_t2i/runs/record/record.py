@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -209,11 +209,6 @@ def _python_number(value: Any) -> Any:
 class AuditRecord:
     """The record of one audit in a run."""
 
-    version: Count = 1
-    """Version of the record's format."""
-    record: Any = None
-    """The audit's frozen dataclass, plain values if the audit is not installed; None for rows, but
-    for those with pictures while the run is measured."""
     rows: tuple[Row, ...] = ()
     """What was measured, one quantity each."""
     blocks: Any = ()
@@ -221,29 +216,10 @@ class AuditRecord:
     place: int = 50
     """Position of these sections in a report; the smallest number comes first."""
 
-    @classmethod
-    def of(cls, record: Any, version: int = 1) -> AuditRecord:
-        """Return the record of what an audit measured."""
-        if isinstance(record, Rows):
-            return cls(version, record if record.pictures else None, record.rows)
-        return cls(version, record)
-
-    @property
-    def part(self) -> Any:
-        """The rows, or the audit's frozen dataclass; None if the audit is not installed."""
-        if self.rows:
-            return self.record if isinstance(self.record, Rows) else Rows(self.rows)
-        return self.record if is_dataclass(self.record) else None
-
     def to_plain(self) -> dict[str, Any]:
         """Return what run.json holds of it."""
-        plain: dict[str, Any] = {
-            "place": self.place,
-            "blocks": [plain_section(section) for section in self.blocks],
-        }
-        if self.rows:
-            return plain | {"rows": _plain(self.rows)}
-        return plain | {"version": self.version, "record": _plain(self.record)}
+        blocks = [plain_section(section) for section in self.blocks]
+        return {"place": self.place, "blocks": blocks, "rows": _plain(self.rows)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,10 +278,10 @@ class RunRecord:
         """Return the checks of one metric against limits, by subject."""
         return judged(self.checks, metric)
 
-    def part(self, audit: str) -> Any:
-        """Return the record of an audit; None if there is none or the audit is not installed."""
-        section = self.audits.get(audit)
-        return None if section is None else section.part
+    def part(self, audit: str) -> Rows:
+        """Return the rows of an audit; none where it measured nothing."""
+        measured = self.audits.get(audit)
+        return Rows(() if measured is None else measured.rows)
 
     @property
     def sections(self) -> list[Section]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.discovery import installed_audits
@@ -13,14 +12,14 @@ from pytest_t2i.runs.record.record import RunRecord
 from pytest_t2i.sections import Block, Paragraph
 
 
-def summaries(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> Iterator[Summary]:
+def summaries(record: RunRecord, audits: Sequence[Audit] | None = None) -> Iterator[Summary]:
     """Yield the summary of each audit with a record; None takes the installed audits."""
     for audit in installed_audits() if audits is None else audits:
-        if (part := record.part(audit.name)) is not None:
+        if (part := record.part(audit.name)).rows:
             yield audit.summary(part)
 
 
-def first_screens(audits: Sequence[Audit[Any]] | None = None) -> list[FirstScreen]:
+def first_screens(audits: Sequence[Audit] | None = None) -> list[FirstScreen]:
     """Return the scores that reports show first; None takes the installed audits."""
     every = installed_audits() if audits is None else audits
     return [audit.first_screen for audit in every if audit.first_screen is not None]
@@ -31,7 +30,7 @@ def headlines(record: RunRecord) -> list[str]:
     said = {
         audit.name: audit.summary(part).headline
         for audit in installed_audits()
-        if (part := record.part(audit.name)) is not None
+        if (part := record.part(audit.name)).rows
     }
     shown = {
         name: next((b.text for each in audit.blocks for b in each.blocks if _is_line(b)), "")
@@ -47,7 +46,7 @@ def _is_line(block: Block) -> bool:
 
 
 def series_of_audits(
-    record: RunRecord, audits: Sequence[Audit[Any]] | None = None
+    record: RunRecord, audits: Sequence[Audit] | None = None
 ) -> dict[str, Interval]:
     """Return the values that comparisons set side by side, by name.
 

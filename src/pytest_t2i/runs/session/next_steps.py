@@ -223,10 +223,7 @@ def next_steps(results: Results, record: RunRecord) -> tuple[str, ...]:
     """Return at most four lines, the most pressing first; () if there is nothing to do."""
     parts = ((audit, record.part(audit.name)) for audit in results.audits)
     of_audits = [
-        step
-        for audit, part in parts
-        if part is not None
-        for step in audit.next_steps(part, results)
+        step for audit, part in parts if part.rows for step in audit.next_steps(part, results)
     ]
     then = {} if record.baseline is None else record.baseline.pictures
     return _most_pressing(_own(results, record.prompts, then), of_audits)

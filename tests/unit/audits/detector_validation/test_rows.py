@@ -20,7 +20,7 @@ PEOPLE, DETECTOR = "mmmmffff??", "mmm?ffmm?m"
 def recorded(*trials):
     asking = SimpleNamespace(selection=SimpleNamespace(detectors=("colour",)))
     context = SimpleNamespace(tests=[asking], once=lambda key, make: Trials(trials))
-    return AUDIT.record(context)
+    return Rows.measured(AUDIT.rows(context))
 
 
 def blocks(rows):
@@ -74,9 +74,9 @@ def test_what_a_detector_says_of_each_label_is_counted(rows):
 def test_nothing_is_recorded_unless_a_test_asks():
     test = SimpleNamespace(selection=SimpleNamespace(detectors=()))
     context = SimpleNamespace(tests=[test])
-    assert AUDIT.record(context) is None
+    assert list(AUDIT.rows(context)) == []
     assert AUDIT.recorded(context) is None
-    assert recorded() is None
+    assert not recorded().rows
 
 
 def test_scores_are_shown_where_labels_are_of_gender(rows):

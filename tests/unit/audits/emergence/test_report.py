@@ -83,9 +83,9 @@ PART = part_of(SPI, PLAIN, BLIND, more=foreseen(), pictures=(OWN, FILM))
 
 
 def run(part, checks=()):
-    audits = {"emergence": AuditRecord.of(part)}
+    audits = {"emergence": AuditRecord(rows=part.rows)}
     run = RunRecord("2026-11-22T10:00:00+00:00", 9.0, "mine", {}, {}, {}, checks, audits=audits)
-    return with_blocks(run)
+    return with_blocks(run, measured={"emergence": part})
 
 
 def charts(part):

@@ -47,7 +47,7 @@ LINE = "similarity gap (> 0 leans masculine): image +0.020, diff_pix +0.100"
 def run(part=PART, checks=(LIMIT,)):
     return with_blocks(RunRecord(
         "2026-11-22T10:00:00+00:00", 9.0, "mine", {}, {}, {}, checks=checks,
-        audits={"neutrality": AuditRecord.of(part)},
+        audits={"neutrality": AuditRecord(rows=part.rows)},
         metrics={METRIC: MetricRecord.of(INFO[METRIC])},
     ))  # fmt: skip
 

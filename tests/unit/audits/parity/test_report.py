@@ -61,7 +61,7 @@ PART = Rows((*SCORES, *GROUPS, *CELLS, CORRECTION, PROMPT))
 def run_of(part, *checks, **provenance):
     run = RunRecord(
         "2026-11-21T10:00:00+00:00", 1.0, "m", {}, provenance, {}, checks,
-        audits={"parity": AuditRecord.of(part)},
+        audits={"parity": AuditRecord(rows=part.rows)},
         metrics={name: MetricRecord.of(info) for name, info in INFO.items()},
     )  # fmt: skip
     return with_blocks(run)

@@ -9,7 +9,6 @@ from stereotype_rows import stereotype_rows, wals_row
 
 from pytest_t2i.audits.rows import Rows
 from pytest_t2i.audits.stereotypes import StereotypesAudit
-from pytest_t2i.audits.summary import NamedRecord
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
@@ -51,7 +50,7 @@ def variety(**wals):
 
 def run_of(part, *checks, other=None):
     parts = {"stereotypes": part} | ({} if other is None else {"variety": other})
-    audits = {name: AuditRecord.of(kept) for name, kept in parts.items()}
+    audits = {name: AuditRecord(rows=kept.rows) for name, kept in parts.items()}
     run = RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, checks, audits=audits)
     return with_blocks(run)
 
@@ -132,7 +131,7 @@ def test_without_both_scores_there_is_no_plane():
 
 def model(name, *stereotypes, other=None):
     part = rows_of(*stereotypes)
-    return NamedRecord(name, part, run_of(part, other=other))
+    return name, part, run_of(part, other=other)
 
 
 def test_models_share_a_plane_with_a_sign_each():
