@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.explicit import Explicit as Explicit
     from pytest_t2i.audits.neutrality.measure import TripletSample as TripletSample
     from pytest_t2i.audits.neutrality.measure import TripletSamples as TripletSamples
+    from pytest_t2i.audits.next_step import Step as Step
     from pytest_t2i.audits.objects.measure import Objects as Objects
     from pytest_t2i.audits.observations import Observations as Observations
     from pytest_t2i.audits.parity.sample_members import ModelParity, PromptParity
@@ -53,11 +54,6 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.rows import Rows as Rows
     from pytest_t2i.audits.rows import row_of_measurement as row_of_measurement
     from pytest_t2i.audits.stereotypes.measure import Association as Association
-    from pytest_t2i.audits.summary import Figure as Figure
-    from pytest_t2i.audits.summary import Frame as Frame
-    from pytest_t2i.audits.summary import Step as Step
-    from pytest_t2i.audits.summary import Summary as Summary
-    from pytest_t2i.audits.summary import Value as Value
     from pytest_t2i.audits.variety.sample_members import ModelVariety, PromptVariety
     from pytest_t2i.cli.support import arguments as arguments
     from pytest_t2i.cli.support.arguments import say as say
@@ -244,7 +240,7 @@ _HOMES = {
     "library.workbench": ("Workbench",),
     "reporting.html": ("write_page",),
     "cli.support.arguments": ("say",),
-    "audits.summary": ("Figure", "Frame", "Step", "Summary", "Value"),
+    "audits.next_step": ("Step",),
     "errors": (
         "FileFormatError", "GenerationError", "LanguageError", "MalformedAnswerError", "T2IError",
     ),

@@ -8,14 +8,14 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pytest_t2i.audits.summary import Summary
 from pytest_t2i.data import MetricInfo, Row
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.context import AskedTest, AuditContext
     from pytest_t2i.audits.early_stopping import StoppingRule
+    from pytest_t2i.audits.next_step import Step
     from pytest_t2i.audits.rows import Rows
-    from pytest_t2i.audits.summary import FirstScreen, PromptScore, Step
+    from pytest_t2i.data import PromptScore
     from pytest_t2i.generation.plan import Need
     from pytest_t2i.sections import Block, Section
     from pytest_t2i.settings import Settings
@@ -79,8 +79,6 @@ class Audit:
     """Name -> function that computes ``samples.NAME`` from ``Samples``."""
     keywords: Mapping[str, Keyword] = {}
     """Keywords of the marker ``t2i`` that the audit reads with ``test.selection.asked("name")``."""
-    first_screen: FirstScreen | None = None
-    """The score that reports show first; None for an audit without one."""
     certified: Sequence[str] = ()
     """Metrics whose worst case over the errors of a detector's certificate is known."""
     unmeasured: str = ""
@@ -152,15 +150,9 @@ class Audit:
         note = [Note(self.reading.replace("{detector}", str(detector)))] if self.reading else []
         return [Section(self.title, (*line, *note, *self.blocks(rows, run)))]
 
-    def summary(self, rows: Rows) -> Summary:
-        """Return the series and the table of rows; the line is that of the section."""
-        return Summary(
-            "",
-            rows.series(),
-            {self.name: rows.frame()},
-            scope=self.scope,
-            limitations=self.limitations,
-        )
+    def first(self, rows: Rows) -> Row | None:
+        """Return the row that the first screen of a report shows; None for none."""
+        return None
 
     def compare(
         self, models: Sequence[tuple[str, Rows, Any]], *, level: float, seed: int

@@ -21,8 +21,8 @@ from pytest_t2i.audits.contrast_audit import (
     row_of,
     side_of,
 )
+from pytest_t2i.audits.next_step import AFTER_FAILURE, Step
 from pytest_t2i.audits.rows import Rows
-from pytest_t2i.audits.summary import AFTER_FAILURE, Step
 from pytest_t2i.data import Interval, Outcome, Prompt, Row, Triplet, Undetected, Variant
 from pytest_t2i.errors import UnknownNameError
 

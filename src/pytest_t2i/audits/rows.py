@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_t2i.audits.summary import Frame
-from pytest_t2i.data import About, Interval, Row, Scalar
+from pytest_t2i.data import COMPARED, About, Interval, Row, Scalar
 from pytest_t2i.sections import Bar, BarChart, Block, Cell, RowChart, half_width
 from pytest_t2i.sections.words import p_words
 
@@ -49,19 +48,24 @@ class Rows:
         found = (row for row in self.rows if (row.metric, row.subject) == (metric, subject))
         return next((row for row in found if dims.items() <= row.dims.items()), None)
 
-    def series(self) -> dict[str, Interval]:
-        """Return what comparisons of models set side by side: the intervals of the model."""
-        of_model = (row for row in self.rows if row.about == "model")
-        return {row.series: row.interval for row in of_model if row.interval is not None}
+    @property
+    def compared(self) -> list[Row]:
+        """What comparisons of models and cards show: values of the model and of its parts."""
+        known = (row for row in self.rows if row.interval is not None or row.absent)
+        return [row for row in known if row.about in COMPARED]
 
-    def frame(self) -> Frame:
-        """Return all rows as one table; dimensions, counts and facts are columns."""
+    def series(self) -> dict[str, Interval]:
+        """Return what comparisons of models set side by side, by name."""
+        return {row.series: row.interval for row in self.compared if row.interval is not None}
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
+        """Return columns and cells of all rows; dimensions, counts and facts are columns."""
         parts = ("dims", "counts", "facts")
         named = {
             part: tuple(dict.fromkeys(name for row in self.rows for name in getattr(row, part)))
             for part in parts
         }
-        cells = [
+        cells: list[tuple[Cell, ...]] = [
             (
                 row.metric,
                 row.about,
@@ -76,7 +80,7 @@ class Rows:
         ]
         columns = ("metric", "about", "subject", *named["dims"], "value", *named["counts"],
                    *named["facts"], "absent")  # fmt: skip
-        return Frame(columns, cells, ("value",))
+        return columns, cells
 
 
 def row_of_measurement(

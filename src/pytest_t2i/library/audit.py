@@ -353,7 +353,7 @@ class Audited:
 
     def to_frame(self, table: str) -> Any:
         """Return a table as a pandas DataFrame: "prompts", "checks", "scores" and so on."""
-        return self.record.to_frame(table, self._results.session.audits)
+        return self.record.to_frame(table)
 
     def table(self, *metrics: str) -> Any:
         """Return metrics of each prompt or stereotype as a pandas DataFrame with a row for each.

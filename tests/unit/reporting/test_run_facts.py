@@ -26,7 +26,9 @@ CORRECTION = Row(
     {"labelled": "labels", "by_detector": 0.5, "labels_to_halve": None},
     {"labels": 30, "left_out": 0, "annotators": 2},
 )  # fmt: skip
-TRIED = Rows((Row("filter_f1", "colour", "detector", counts={"images": 200}),))
+TRIED = Rows((
+    Row("accuracy", "colour", "detector", None, {"label": "male"}, counts={"labels": 200}),
+))  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -118,10 +118,9 @@ def test_how_well_the_detector_is_known_is_told(record):
     assert how_known(replace(record, audits={})) == NEVER
     by_label = {"male": Interval(0.96, 0.9, 0.99, 0.95, "test", 90), "female": None}
     rows = (
-        Row("filter_f1", decides, "detector", counts={"images": 200}),
         *(
             Row("accuracy", f"{decides} on {label}", "detector", value,
-                {"detector": decides, "label": label})
+                {"detector": decides, "label": label}, counts={"labels": 200})
             for label, value in by_label.items()
         ),
     )  # fmt: skip

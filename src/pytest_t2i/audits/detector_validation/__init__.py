@@ -6,14 +6,13 @@ It follows Lyu section 3.5, Tables 1 to 3. Tests use the fixtures ``trial`` and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.audit import Audit, Fixture
 from pytest_t2i.audits.context import AuditContext
 from pytest_t2i.audits.rows import Rows, row_of_measurement
-from pytest_t2i.audits.summary import Summary
 from pytest_t2i.data import Interval, Row, Undetected
 from pytest_t2i.sections import Album, Block, Column, Note, Paragraph, Picture, Table
 from pytest_t2i.sections.words import reason_words, said, several
@@ -101,23 +100,6 @@ class DetectorValidation(Audit):
         lines = (Paragraph(_in_words(rows, row), "summary") for row in tried)
         return [Note(_tried_on(rows, tried[0])), *lines, _table(rows), *rows.pictures]
 
-    def summary(self, record: Rows) -> Summary:
-        """Return the table of rows, and the accuracy of each detector in words."""
-        from pytest_t2i.audits.peoples_labels import told_accuracy
-
-        tried = _tried(record)
-        most = max((row.counts.get("images", 0) for row in tried), default=0)
-        return replace(
-            super().summary(record),
-            measured={
-                row.subject: told_accuracy(
-                    row.counts.get("images", 0), _accuracies(record, row.subject)
-                )
-                for row in tried
-            },
-            labels=f"detectors were tried on {most} labelled images" if most else "",
-        )
-
 
 def _is_asked(context: AuditContext) -> bool:
     return any(test.selection.detectors for test in context.tests)
@@ -136,7 +118,8 @@ def _rows(trial: Trial) -> Iterator[Row]:
         yield row_of_measurement(measurement, "detector", facts=facts, counts=counts)
     for label in trial.labels:
         dims = {"detector": trial.detector, "label": label}
-        yield row_of_measurement(trial.accuracy(label), "detector", dims)
+        labels = {"labels": len(trial.labelled)}
+        yield row_of_measurement(trial.accuracy(label), "detector", dims, counts=labels)
     if trial.is_gender:
         score, by_people = trial.model_bias_score(), trial.model_bias_score(by_people=True)
         absent = "" if score is not None else "no image is clear"

@@ -28,7 +28,7 @@ from pytest_t2i.runs.compare.record import (
     PromptCell,
 )
 from pytest_t2i.runs.record.record import RunRecord
-from pytest_t2i.runs.record.summaries import first_screens, series_of_audits
+from pytest_t2i.runs.record.summaries import series_of_audits
 from pytest_t2i.sections import Section
 from pytest_t2i.statistics.families import holm
 from pytest_t2i.statistics.ranks import groups_differ_p_value
@@ -188,7 +188,7 @@ def compare_models(
         tuple(_pairs(shared, scores, level, seed)),
         tuple(_prompts(texts, shared, scores, seed)),
         len(every) - len(texts),
-        _tables(models, audits, (metric, models[0].detector)),
+        _tables(models),
         tuple(_sections(models, audits, level, seed)),
         _remarks(models),
         level,
@@ -325,18 +325,19 @@ def _cell(prompt: PromptOfModel, scores: Compared) -> PromptCell:
     return PromptCell(male, female, undetected, scores.score.value(tally), counts)
 
 
-def _tables(
-    models: Sequence[ComparedModel], audits: Sequence[Audit], compared: tuple[str, str]
-) -> dict[str, tuple[ComparedValue, ...]]:
-    """Return audits' values of at least two models, by metric, without the compared score."""
-    columns = [series_of_audits(e.run, audits) if e.run is not None else {} for e in models]
-    firsts = {screen.metric for screen in first_screens()}
+def _tables(models: Sequence[ComparedModel]) -> dict[str, tuple[ComparedValue, ...]]:
+    """Return audits' values of at least two models, by metric.
+
+    Scores over prompts are compared on shared prompts, not as each run has them.
+    """
+    columns = [series_of_audits(e.run) if e.run is not None else {} for e in models]
     tables: dict[str, list[ComparedValue]] = {}
     for series in dict.fromkeys(name for column in columns for name in column):
         metric, _, name = series.partition("/")
         values = tuple(column.get(series) for column in columns)
         count = sum(value is not None for value in values)
-        if count > 1 and metric not in firsts and (metric, name) != compared:
+        runs = (model.run for model in models if model.run is not None)
+        if count > 1 and not any(run.of_prompt(metric) for run in runs):
             tables.setdefault(metric, []).append(ComparedValue(name or "all", values))
     return {metric: tuple(values) for metric, values in tables.items()}
 

@@ -19,8 +19,7 @@ from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.rows import Rows
 from pytest_t2i.audits.samples import Sample
 from pytest_t2i.audits.shared_blocks import counts_of, widest_of
-from pytest_t2i.audits.summary import PromptScore
-from pytest_t2i.data import EMPTY, PLAIN, Outcome, Prompt
+from pytest_t2i.data import EMPTY, PLAIN, Outcome, Prompt, PromptScore
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.seeds import seeding_of
@@ -134,7 +133,7 @@ def record_of(results: Results, command: str = "", project: Path | None = None) 
         not_compared=_not_compared(session),
         is_interrupted=session.is_interrupted,
     )
-    record = with_blocks(replace(record, metrics=_metrics(record)), session.audits, measured)
+    record = with_blocks(record, session.audits, measured)
     return replace(record, next_steps=next_steps(results, record))
 
 
@@ -152,11 +151,14 @@ def with_blocks(
 
     ``measured`` are rows with pictures, which the record does not hold.
     """
+    record = replace(record, metrics=record.metrics or _metrics(record))
     shown = dict(record.audits)
     for audit in installed_audits() if audits is None else audits:
         if (part := measured.get(audit.name) or record.part(audit.name)).rows:
             blocks = tuple(audit.sections(part, record))
-            shown[audit.name] = replace(shown[audit.name], blocks=blocks, place=audit.place)
+            first = audit.first(part)
+            place = None if first is None else part.rows.index(first)
+            shown[audit.name] = AuditRecord(part.rows, blocks, audit.place, place)
     return replace(record, audits=shown)
 
 

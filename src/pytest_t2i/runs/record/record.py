@@ -186,12 +186,17 @@ class MetricRecord:
     source: str
     """Equation that the metric implements."""
     meaning: str = ""
+    of_prompt: str = ""
+    """The metric of a prompt whose mean over prompts it is; "" for another metric."""
+    ends: tuple[str, str] = ("", "")
+    """Meaning of the smallest and of the largest value."""
 
     @classmethod
     def of(cls, info: MetricInfo) -> MetricRecord:
         """Return the record of a declaration."""
         low, high = (end if math.isfinite(end) else None for end in (info.low, info.high))
-        return cls(info.words, low, high, info.worse, info.source, info.meaning)
+        more = info.meaning, info.of_prompt, info.ends
+        return cls(info.words, low, high, info.worse, info.source, *more)
 
 
 def _plain(value: Any) -> Any:
@@ -215,11 +220,20 @@ class AuditRecord:
     """The sections that reports show of it, whether the audit is installed or not."""
     place: int = 50
     """Position of these sections in a report; the smallest number comes first."""
+    first: Count | None = None
+    """Place of the row that the first screen shows; None for none."""
+
+    @property
+    def first_row(self) -> Row | None:
+        """The row that the first screen shows; None for none."""
+        there = self.first is not None and self.first < len(self.rows)
+        return self.rows[self.first or 0] if there else None
 
     def to_plain(self) -> dict[str, Any]:
         """Return what run.json holds of it."""
         blocks = [plain_section(section) for section in self.blocks]
-        return {"place": self.place, "blocks": blocks, "rows": _plain(self.rows)}
+        rows = _plain(self.rows)
+        return {"place": self.place, "first": self.first, "blocks": blocks, "rows": rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,8 +300,24 @@ class RunRecord:
     @property
     def sections(self) -> list[Section]:
         """The sections of all audits, in the order of a report."""
+        every = self.in_order
+        return [self._drawn(section, audit) for audit in every for section in audit.blocks]
+
+    @property
+    def in_order(self) -> list[AuditRecord]:
+        """The records of all audits, in the order of a report."""
         audits = sorted(self.audits.items(), key=lambda named: (named[1].place, named[0]))
-        return [self._drawn(section, audit) for _, audit in audits for section in audit.blocks]
+        return [audit for _, audit in audits]
+
+    @property
+    def lead(self) -> Row | None:
+        """The score over prompts that reports show first, of the deciding detector."""
+        rows = (audit.first_row for audit in self.in_order)
+        return next((row for row in rows if row is not None and self.of_prompt(row.metric)), None)
+
+    def of_prompt(self, metric: str) -> str:
+        """Return the metric of a prompt whose mean over prompts a metric is; "" for another one."""
+        return self.metrics[metric].of_prompt if metric in self.metrics else ""
 
     def _drawn(self, section: Section, audit: AuditRecord) -> Section:
         """Return a section with the bars of its charts of rows."""
@@ -377,16 +407,15 @@ class RunRecord:
             if len(policies) > 1
         )
 
-    def to_frame(self, table: str, audits: Any = ()) -> Any:
+    def to_frame(self, table: str) -> Any:
         """Return a table of the run as a pandas DataFrame.
 
-        ``table`` is "checks", "prompts", "images" or a table of an audit, such as "scores";
-        ``audits`` are the classes of audits that are not installed, whose tables are asked for.
+        ``table`` is "checks", "prompts", "images" or the name of an audit, such as "parity".
         Raises UnknownNameError for another table, MissingExtraError without pandas.
         """
         from pytest_t2i.runs.record.frames import to_frame
 
-        return to_frame(self, table, audits)
+        return to_frame(self, table)
 
     def to_json(self) -> str:
         """Return the text of run.json."""

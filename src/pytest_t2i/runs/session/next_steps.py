@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from typing import Any, Literal
 
-from pytest_t2i.audits.summary import AFTER_FAILURE, Step
+from pytest_t2i.audits.next_step import AFTER_FAILURE, Step
 from pytest_t2i.data import Outcome, Request, Undetected
 from pytest_t2i.errors import some
 from pytest_t2i.generation.identities import NamedComponent

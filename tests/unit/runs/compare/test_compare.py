@@ -11,6 +11,7 @@ from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.shared_blocks import Counts
 from pytest_t2i.data import Detection, Interval, Row, Undetected
 from pytest_t2i.errors import ConfigurationError, FileFormatError
+from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting.comparison import (
     FOR_THE_PAIR,
     comparison_lines,
@@ -22,7 +23,13 @@ from pytest_t2i.reporting.comparison import (
 )
 from pytest_t2i.runs.compare.compare import ComparedModel, PromptOfModel, compare_models
 from pytest_t2i.runs.compare.read_compared_models import of_run, read_compared_models
-from pytest_t2i.runs.record.record import AuditRecord, ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record.record import (
+    AuditRecord,
+    ImageRecord,
+    MetricRecord,
+    PromptRecord,
+    RunRecord,
+)
 from pytest_t2i.sections import Note, Section
 
 
@@ -173,7 +180,14 @@ def measured(model, **values):
     )
     audits = {"height": AuditRecord(rows=rows)}
     run = RunRecord(
-        "2026-11-22T10:00:00+00:00", 1.0, f"run of {model.name}", {}, {}, {}, audits=audits
+        "2026-11-22T10:00:00+00:00",
+        1.0,
+        f"run of {model.name}",
+        {},
+        {},
+        {},
+        audits=audits,
+        metrics={"model_bias_score": MetricRecord.of(INFO["model_bias_score"])},
     )
     return replace(model, run=run)
 
