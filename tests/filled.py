@@ -9,7 +9,6 @@ from enum import Enum
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pytest_t2i.audits.discovery import installed_audits
-from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import Bounds, Detection, Interval, Mask, Row
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.runs.record.record import AuditRecord, MetricRecord, RunRecord
@@ -105,10 +104,8 @@ def _dims(metric: str, say: Callable[[str], str]) -> dict[str, Any]:
     return {name: say(name) for name in DIMS} | plain
 
 
-def _part(audit: Any, say: Callable[[str], str]) -> Any:
+def _part(audit: Any, say: Callable[[str], str]) -> AuditRecord:
     """What an audit keeps of a run."""
-    if audit.record_type is not Rows:
-        return filled(audit.record_type, say)
     numbers = {
         "paper": 0.5, "fair_model": 0.1, "by_detector": 0.5, "by_people": 0.5,
         "to_feminine": 0.5, "to_masculine": 0.5, "p_value": 0.04, "margin": 0.1,
@@ -116,7 +113,7 @@ def _part(audit: Any, say: Callable[[str], str]) -> Any:
     }  # fmt: skip
     if audit.name == "stereotypes":
         numbers["expected"] = 0.3
-    return Rows(tuple(
+    return AuditRecord(rows=tuple(
         Row(
             metric, say("subject"), about,
             0.04 if metric in PLAIN else Interval(0.4, 0.2, 0.6, 0.95, say("method"), 8),
@@ -129,11 +126,7 @@ def _part(audit: Any, say: Callable[[str], str]) -> Any:
 
 def filled_run(say: Callable[[str], str] = str) -> RunRecord:
     """A record of a run with something in every field, those of every audit's part too."""
-    parts = {
-        audit.name: AuditRecord.of(_part(audit, say), audit.version)
-        for audit in installed_audits()
-        if audit.record_type is not None
-    }
+    parts = {audit.name: _part(audit, say) for audit in installed_audits() if audit.name in ROWS}
     names = {row.metric for part in parts.values() for row in part.rows} & set(INFO)
     metrics = {name: MetricRecord.of(INFO[name]) for name in sorted(names)}
     return replace(filled(RunRecord, say), audits=parts, metrics=metrics)
@@ -168,9 +161,9 @@ def _plain(name: str, kind: Any, say: Callable[[str], str]) -> Any:
 def audits_filled(say: Callable[[str], str]) -> dict[str, AuditRecord]:
     """What every built-in audit keeps of a run."""
     return {
-        audit.name: AuditRecord.of(_part(audit, say), audit.version)
+        audit.name: _part(audit, say)
         for audit in installed_audits()
-        if audit.record_type is not None and type(audit).__module__.startswith("pytest_t2i.")
+        if audit.name in ROWS and type(audit).__module__.startswith("pytest_t2i.")
     }
 
 

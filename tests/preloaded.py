@@ -32,7 +32,7 @@ SUBPACKAGES = (
 )  # fmt: skip
 COMPANIONS = (
     "pytest_t2i_mitigation.mitigated.judges",
-    "pytest_t2i_mitigation.mitigated.record", "pytest_t2i_ray.executor", "pytest_t2i_ray.maker",
+    "pytest_t2i_mitigation.mitigated.rows", "pytest_t2i_ray.executor", "pytest_t2i_ray.maker",
     "pytest_t2i_ray.pool", "pytest_t2i_reference",
 )  # fmt: skip
 ADAPTERS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_t2i.audits.stereotypes import _in_words
 from pytest_t2i.data import Interval, Row
 from pytest_t2i.statistics import share_interval
 from pytest_t2i.statistics.shares import stereotype_interval
@@ -24,6 +25,7 @@ def stereotype_rows(
         "name": attribute, "concept": concept, "detector": "clip", "expected": expected,
         "direction": "over", "margin": 0.0, "source": "", **more,
     }  # fmt: skip
+    facts["note"] = _in_words(facts, share)
     present, clear = counts
     images = {"images": clear, "clear": clear, "present": present}
     absent = "" if share else "no clear image"

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.explicit import Explicit as Explicit
     from pytest_t2i.audits.neutrality.measure import TripletSample as TripletSample
     from pytest_t2i.audits.neutrality.measure import TripletSamples as TripletSamples
+    from pytest_t2i.audits.next_step import Step as Step
     from pytest_t2i.audits.objects.measure import Objects as Objects
     from pytest_t2i.audits.observations import Observations as Observations
     from pytest_t2i.audits.parity.sample_members import ModelParity, PromptParity
@@ -50,15 +51,9 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.refusals import Refusals as Refusals
     from pytest_t2i.audits.refusals import TripletRefusals as TripletRefusals
     from pytest_t2i.audits.rewriting import Rewriting as Rewriting
-    from pytest_t2i.audits.rows import RowAudit as RowAudit
     from pytest_t2i.audits.rows import Rows as Rows
+    from pytest_t2i.audits.rows import row_of_measurement as row_of_measurement
     from pytest_t2i.audits.stereotypes.measure import Association as Association
-    from pytest_t2i.audits.summary import Figure as Figure
-    from pytest_t2i.audits.summary import Frame as Frame
-    from pytest_t2i.audits.summary import NamedRecord as NamedRecord
-    from pytest_t2i.audits.summary import Step as Step
-    from pytest_t2i.audits.summary import Summary as Summary
-    from pytest_t2i.audits.summary import Value as Value
     from pytest_t2i.audits.variety.sample_members import ModelVariety, PromptVariety
     from pytest_t2i.cli.support import arguments as arguments
     from pytest_t2i.cli.support.arguments import say as say
@@ -226,7 +221,7 @@ _HOMES = {
     "audits.context": ("AskedTest", "AuditContext"),
     "audits.observations": ("Observations",),
     "audits.contrast_audit": ("Contrast", "ContrastAudit", "Unit", "Units"),
-    "audits.rows": ("RowAudit", "Rows"),
+    "audits.rows": ("Rows", "row_of_measurement"),
     "audits.samples": ("Sample", "Samples"),
     "audits.neutrality.measure": ("TripletSample", "TripletSamples"),
     "audits.objects.measure": ("Objects",),
@@ -245,7 +240,7 @@ _HOMES = {
     "library.workbench": ("Workbench",),
     "reporting.html": ("write_page",),
     "cli.support.arguments": ("say",),
-    "audits.summary": ("Figure", "Frame", "NamedRecord", "Step", "Summary", "Value"),
+    "audits.next_step": ("Step",),
     "errors": (
         "FileFormatError", "GenerationError", "LanguageError", "MalformedAnswerError", "T2IError",
     ),

@@ -811,6 +811,10 @@ class MetricInfo:
     """Whether measurements of the metric can be compared with a baseline."""
     meaning: str = ""
     """Meaning of the values, in one sentence."""
+    of_prompt: str = ""
+    """The metric of a prompt whose mean over prompts this metric is; "" for another metric."""
+    ends: tuple[str, str] = ("", "")
+    """Meaning of the smallest and of the largest value, where a scale shows them."""
 
     @property
     def words(self) -> str:
@@ -823,6 +827,8 @@ class MetricInfo:
 
 
 About = Literal["model", "prompt", "triplet", "stereotype", "group", "object", "detector", "step"]
+COMPARED: tuple[About, ...] = ("model", "group", "stereotype")
+"""What rows are about whose values are compared between models."""
 Scalar = str | int | float | bool | None
 
 
@@ -852,6 +858,9 @@ class Row:
     """Numbers of images, by label."""
     absent: str = ""
 
+    def __hash__(self) -> int:
+        return hash((self.metric, self.subject, self.about))
+
     @property
     def interval(self) -> Interval | None:
         """The quantity with its interval; None where it has none."""
@@ -865,7 +874,10 @@ class Row:
     @property
     def series(self) -> str:
         """Name of the quantity where models are compared."""
-        return f"{self.metric}/{self._dims or self.subject}"
+        if self.about == "model":
+            return f"{self.metric}/{self._dims or self.subject}"
+        more = (str(value) for value in self.dims.values() if str(value) not in self.subject)
+        return f"{self.metric}/{' '.join([self.subject, *more])}"
 
     @property
     def _dims(self) -> str:
@@ -882,6 +894,23 @@ class Limit:
     """Reason for the bound, written by a person; "" if none is given."""
     author: str = ""
     """Person who answers for the bound; "" if nobody is named."""
+
+
+class PromptScore(NamedTuple):
+    """What a run records of one prompt besides its images and counts.
+
+    >>> PromptScore().interval is None
+    True
+    """
+
+    interval: Interval | None = None
+    """The prompt's score; None without a clear image."""
+    worst_case: Bounds | None = None
+    """Bounds of the score over all that undetected images may show; None if none is undetected."""
+    uncorrected: float | None = None
+    """Score by the predicted labels alone, where people's labels corrected it; else None."""
+    people: Mapping[str, int] = EMPTY
+    """People's labels of its images -> labelled images, where they corrected the score."""
 
 
 class NextToken(NamedTuple):

@@ -64,8 +64,9 @@ def reader(pytester, monkeypatch, fake_reference, capsys):
         line, _, file = line.partition(" > ")
         program, *arguments = shlex.split(line)
         if program == "python":
+            capsys.readouterr()
             runpy.run_path(str(pytester.path / arguments[0]))
-            return 0, ""
+            return 0, capsys.readouterr().out
         if program == "pytest":
             result = pytester.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
             return int(result.ret), result.stdout.str() + result.stderr.str()

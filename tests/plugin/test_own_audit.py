@@ -6,25 +6,14 @@ import pytest
 from project_files import CONFTEST
 
 OWN = """
-from dataclasses import dataclass
-
 from pytest_t2i import statistics
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.audit import Fixture
-from pytest_t2i.data import Interval, MetricInfo
-from pytest_t2i.sections import Paragraph, Section, Table
+from pytest_t2i.data import MetricInfo, Row
+from pytest_t2i.sections import Table
 from pytest_t2i.verdicts.measurement import Compared, Measurement
 
 MINE = MetricInfo("mine", 0.0, 1.0, "higher", "nobody's equation", "share of blue")
-
-@dataclass(frozen=True)
-class Share:
-    prompt: str
-    share: Interval
-
-@dataclass(frozen=True)
-class Shares:
-    shares: tuple[Share, ...]
 
 class Blue:
     def __init__(self, prompt, interval):
@@ -32,7 +21,7 @@ class Blue:
 
     @property
     def mine(self):
-        kept = Compared("blue", Share(self.id, self.interval))
+        kept = Compared("blue", Row("mine", self.id, "prompt", self.interval))
         return Measurement(MINE, self.id, self.interval, compared=kept)
 
 def one(context, test, prompt):
@@ -49,16 +38,17 @@ class BlueAudit(Audit):
         "blue": Fixture(lambda c, t: several(c, t)[0], "prompts", one_by_one=True, doc="One."),
         "blues": Fixture(several, "prompts", doc="All."),
     }
-    record_type = Shares
+    title = "Blue pictures"
 
-    def record(self, context):
-        shares = tuple(context.compared("blue"))
-        return Shares(shares) if shares else None
+    def rows(self, context):
+        return context.compared("blue")
 
-    def sections(self, record, run):
-        rows = tuple((one.prompt, one.share) for one in record.shares)
-        told = Paragraph(f"blue pictures of {len(rows)} prompts", "summary")
-        return [Section("Blue pictures", (told, Table("blue", ("prompt", "share"), rows)))]
+    def in_words(self, rows):
+        return f"blue pictures of {len(rows.rows)} prompts"
+
+    def blocks(self, rows, run):
+        cells = tuple((row.subject, row.value) for row in rows)
+        return [Table("blue", ("prompt", "share"), cells)]
 """
 HOOK = """
 import own_audit
@@ -113,9 +103,8 @@ def test_it_is_measured_judged_recorded_and_shown(own, workers):
     result.stdout.fnmatch_lines(["blue pictures of 3 prompts"])
     record = own.record()
     kept = record["audits"]["blue"]
-    assert kept["version"] == 1
-    assert [one["prompt"] for one in kept["record"]["shares"]] == IDS
-    assert all(one["share"]["n"] == 24 for one in kept["record"]["shares"])
+    assert [row["subject"] for row in kept["rows"]] == IDS
+    assert all(row["value"]["n"] == 24 for row in kept["rows"])
     judged = {(c["test"], c["metric"], c["bound"]) for c in record["checks"]}
     assert ("test_suite.py::test_one[profession-pilot]", "mine", 0.95) in judged
     assert len(own.made()) == 3 * 24
@@ -167,7 +156,7 @@ def certain(sample):
     share = t2i.statistics.share_interval(len(sure), len(sample.detections), 0.95)
     return t2i.Measurement(SURE, sample.prompt.id, share, images=len(sample.detections))
 
-class Certain(Audit[None]):
+class Certain(Audit):
     name = "certain"
     metrics = (SURE,)
     of_sample = {"certain_share": certain}
@@ -214,7 +203,7 @@ from pytest_t2i import Audit
 def labelled(samples):
     return sum(sample.certain_images for sample in samples)
 
-class Counting(Audit[None]):
+class Counting(Audit):
     name = "counting"
     of_sample = {"certain_images": lambda sample: sample.clear}
     of_samples = {"labelled_images": labelled}

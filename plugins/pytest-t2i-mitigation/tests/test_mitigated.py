@@ -9,9 +9,6 @@ import time
 
 import pytest
 from painted_project import PaintedProject, outcomes
-from pytest_t2i.runs.record.picture_fields import with_pictures
-
-from pytest_t2i_mitigation.mitigated.record import PairRecord
 
 FEW = ("--t2i-images", "8")
 
@@ -115,12 +112,6 @@ def test_one_prompt_alone_leaves_open_what_needs_others(project):
     assert reached["content_loss"] == reached["alignment_loss"] == "INCONCLUSIVE"
     messages = {check["metric"]: check["message"] for check in project.record()["checks"]}
     assert "one prompt alone" in messages["alignment_loss"]
-
-
-def test_pictures_are_found_where_the_store_was_moved_to():
-    pair = PairRecord(7, "store/a.png", None, "male", None)
-    moved = with_pictures(pair, lambda file: file.replace("store", "elsewhere"))
-    assert moved == PairRecord(7, "elsewhere/a.png", None, "male", None)
 
 
 @pytest.mark.slow

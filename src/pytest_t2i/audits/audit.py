@@ -6,22 +6,22 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pytest_t2i.audits.summary import Summary
-from pytest_t2i.data import MetricInfo
+from pytest_t2i.data import MetricInfo, Row
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.context import AskedTest, AuditContext
     from pytest_t2i.audits.early_stopping import StoppingRule
-    from pytest_t2i.audits.summary import FirstScreen, NamedRecord, PromptScore, Step
+    from pytest_t2i.audits.next_step import Step
+    from pytest_t2i.audits.rows import Rows
+    from pytest_t2i.data import PromptScore
     from pytest_t2i.generation.plan import Need
-    from pytest_t2i.sections import Section
+    from pytest_t2i.sections import Block, Section
     from pytest_t2i.settings import Settings
     from pytest_t2i.verdicts.baseline_file import Baseline
     from pytest_t2i.verdicts.check import Check
 
-R = TypeVar("R")
 Member = Callable[[Any], Any]
 """A function that computes an attribute of a sample."""
 
@@ -51,21 +51,22 @@ def attributes(owner: str, *names: str) -> Mapping[str, Member]:
     return MappingProxyType({name: member(name) for name in names})
 
 
-class Audit(Generic[R]):
+class Audit:
     """One question to a model; subclasses override what they need.
 
-    ``R`` is the audit's part of run.json.
+    A subclass yields its rows and names the blocks that no row draws: tables, series and charts
+    follow from rows.
 
-    >>> class Nothing(Audit[dict[str, int]]):
-    ...     name = "nothing"
-    >>> Nothing().needs(None, None), Nothing().sections({}, None)
-    ((), ())
+    >>> class Height(Audit):
+    ...     name, title = "height", "Height"
+    ...     def rows(self, context):
+    ...         yield Row("height", "model", "model", 1.7)
+    >>> Height().needs(None, None), [row.value for row in Height().rows(None)]
+    ((), [1.7])
     """
 
     name: str
     """Key of the audit's record; a word of letters and underscores."""
-    version: int = 1
-    """Version of the audit's record: raise it when a file of before can no longer be read."""
     after: tuple[str, ...] = ()
     """Names of the audits whose records this audit reads."""
     metrics: Sequence[MetricInfo] = ()
@@ -78,19 +79,20 @@ class Audit(Generic[R]):
     """Name -> function that computes ``samples.NAME`` from ``Samples``."""
     keywords: Mapping[str, Keyword] = {}
     """Keywords of the marker ``t2i`` that the audit reads with ``test.selection.asked("name")``."""
-    first_screen: FirstScreen | None = None
-    """The score that reports show first; None for an audit without one."""
     certified: Sequence[str] = ()
     """Metrics whose worst case over the errors of a detector's certificate is known."""
     unmeasured: str = ""
     """A sentence for the Fairness Card of a run without this audit."""
+    title: str = ""
+    """Title of the section."""
+    reading: str = ""
+    """A note that says how to read the section; "{detector}" stands for the detector's name."""
+    scope: str = ""
+    """A sentence that says what was measured, for a Fairness Card."""
+    limitations: Sequence[str] = ()
+    """Sentences that say what the numbers do not show."""
     place: int = 50
     """Position of the audit's sections in a report; the smallest number comes first."""
-
-    @property
-    def record_type(self) -> type[R] | None:
-        """The frozen dataclass of the audit's record; None for an audit that keeps nothing."""
-        return None
 
     @property
     def recorded_type(self) -> Any:
@@ -119,29 +121,49 @@ class Audit(Generic[R]):
         """Return what run.json keeps of each prompt, from a ``Sample``; parity alone has such."""
         return None
 
-    def record(self, context: AuditContext) -> R | None:
-        """Return the audit's part of run.json; None where nothing was measured."""
-        return None
+    def rows(self, context: AuditContext) -> Iterable[Row | Block]:
+        """Yield what was measured, and blocks of pictures; nothing where no test asks for it."""
+        return ()
 
     def recorded(self, context: AuditContext) -> Any | None:
         """Return the audit's part of a baseline file, as plain values; None without such a part."""
         return None
 
-    def sections(self, record: R, run: Any) -> Sequence[Section]:
-        """Return the sections of a report; ``run`` is the whole RunRecord."""
+    def in_words(self, rows: Rows) -> str:
+        """Return what was measured in a line."""
+        first = rows.rows[0]
+        return f"{self.title.lower()}: {first.value if first.value is not None else first.absent}"
+
+    def blocks(self, rows: Rows, run: Any) -> Sequence[Block]:
+        """Return the charts and tables of the section; ``run`` is the whole RunRecord."""
         return ()
 
-    def summary(self, record: R) -> Summary:
-        """Return the figures, series and tables that are shown outside the report's sections."""
-        return Summary()
+    def sections(self, rows: Rows, run: Any) -> Sequence[Section]:
+        """Return one section: a line, how to read it, charts and tables."""
+        from pytest_t2i.sections import Note, Paragraph, Section
+
+        if not rows.rows:
+            return ()
+        detector = next((row.facts["detector"] for row in rows if "detector" in row.facts), "")
+        words = self.in_words(rows)
+        line = [Paragraph(words, "summary")] if words else []
+        note = [Note(self.reading.replace("{detector}", str(detector)))] if self.reading else []
+        return [Section(self.title, (*line, *note, *self.blocks(rows, run)))]
+
+    def first(self, rows: Rows) -> Row | None:
+        """Return the row that the first screen of a report shows; None for none."""
+        return None
 
     def compare(
-        self, models: Sequence[NamedRecord[R]], *, level: float, seed: int
+        self, models: Sequence[tuple[str, Rows, Any]], *, level: float, seed: int
     ) -> Sequence[Section]:
-        """Return the sections that ``t2i compare`` shows besides its table of series."""
+        """Return the sections that ``t2i compare`` shows besides its table of series.
+
+        Each of ``models`` is the name of a model, its rows and its whole RunRecord.
+        """
         return ()
 
-    def next_steps(self, record: R, context: AuditContext) -> Iterable[Step]:
+    def next_steps(self, rows: Rows, context: AuditContext) -> Iterable[Step]:
         """Return suggestions for what to do next; the core shows the four most pressing."""
         return ()
 
@@ -218,7 +240,7 @@ class Fixture:
         make = loaded(self.make) if isinstance(self.make, str) else self.make
         return make(context, test)
 
-    def attributes(self, audits: Iterable[Audit[Any]]) -> tuple[str, ...]:
+    def attributes(self, audits: Iterable[Audit]) -> tuple[str, ...]:
         """Return all attributes of the value, with those that audits add; () if unknown."""
         return loaded(self.gives).attributes_with(audits) if self.gives else ()
 

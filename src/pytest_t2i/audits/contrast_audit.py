@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
-from pytest_t2i.audits.audit import About, Fixture
+from pytest_t2i.audits.audit import About, Audit, Fixture
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.rows import RowAudit, Rows
+from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import EMPTY, Detection, Interval, Prompt, Row
 from pytest_t2i.data import About as AboutOne
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.estimators import Arms
     from pytest_t2i.generation.plan import Need
     from pytest_t2i.sections import Block
-    from pytest_t2i.verdicts.measurement import Family, Measurement
+    from pytest_t2i.verdicts.baseline_file import Baseline
+    from pytest_t2i.verdicts.measurement import Change, Family, Measurement
 
 NAMED = 5
 """Largest number of units that a failure text names."""
@@ -240,7 +241,7 @@ class Units(Generic[U]):
             yield f"{several(lost, 'image')} without a value left out"
 
 
-class ContrastAudit(RowAudit):
+class ContrastAudit(Audit):
     """An audit of one contrast; a subclass names its prompts, its value and its words.
 
     >>> class Brightness(ContrastAudit):
@@ -381,7 +382,9 @@ class ContrastAudit(RowAudit):
     def measured(self, context: AuditContext, test: AskedTest) -> Any:
         """Return the value of the fixture of all units."""
         units = self.of_units(context, [self.unit(context, u, test) for u in self.units(test)])
-        return units.measured(self.contrast) if type(units) is Units else units
+        if type(units) is not Units:
+            return units
+        return self._comparable(units.measured(self.contrast))
 
     def measured_one(self, context: AuditContext, test: AskedTest) -> Any:
         """Return the value of the fixture of one unit, linked to the other cases of its test."""
@@ -392,7 +395,49 @@ class ContrastAudit(RowAudit):
 
         siblings = siblings_of(context, test, self.about, measure, lambda unit: unit.id)
         unit = siblings.named(self.units(test)[0].id)
-        return unit.measured(self.contrast) if type(unit) is Unit else unit
+        if type(unit) is not Unit:
+            return unit
+        return self._comparable(unit.measured(self.contrast))
+
+    # the baseline, where the metric is declared with ``in_baselines``
+
+    @property
+    def recorded_type(self) -> Any:
+        """The intervals of a baseline by subject."""
+        return dict[str, Interval]
+
+    def recorded(self, context: AuditContext) -> dict[str, Any] | None:
+        """Return the interval of each row that a baseline can be compared with."""
+        from pytest_t2i.metrics import INFO
+
+        metric = INFO.get(self.contrast.metric)
+        if metric is None or not metric.in_baselines:
+            return None
+        rows = (row for row in self.rows(context) if isinstance(row, Row))
+        known = {
+            row.subject: asdict(row.interval)
+            for row in rows
+            if row.metric == metric.name and row.interval is not None
+        }
+        return known or None
+
+    def _comparable(self, measurement: Measurement) -> Measurement:
+        return replace(measurement, change=partial(self._change, measurement))
+
+    def _change(
+        self, measurement: Measurement, baseline: Baseline, margin: float | None, level: float
+    ) -> Change:
+        """Return the worsening against the recorded interval of the same subject."""
+        from pytest_t2i.verdicts.baseline import worsening
+        from pytest_t2i.verdicts.measurement import TOLERATED, Change
+
+        metric, now = measurement.metric, measurement.interval
+        known = (baseline.part(self.name, self.recorded_type) or {}).get(measurement.subject)
+        if known is None or now is None:
+            reason = measurement.absent if now is None else "the baseline has no such value"
+            tolerated = TOLERATED if margin is None else margin
+            return Change.absent_because(metric, tolerated, f"{reason}: {measurement.subject}")
+        return worsening(metric, known, now, margin=margin, level=level)
 
     def of_units(self, context: AuditContext, members: Sequence[Any]) -> Units[Any]:
         """Return the measured units together."""

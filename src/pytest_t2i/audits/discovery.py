@@ -13,12 +13,12 @@ from pytest_t2i.errors import ConfigurationError, UnknownNameError, shown
 
 
 @cache
-def installed_audits() -> tuple[Audit[Any], ...]:
+def installed_audits() -> tuple[Audit, ...]:
     """Return the audits of installed distributions, the built-in ones among them."""
     return audits_of(Registries())
 
 
-def chosen_audits(entries: Any) -> tuple[Audit[Any], ...]:
+def chosen_audits(entries: Any) -> tuple[Audit, ...]:
     """Return audits by their names, or by their classes: the class itself or ``module:Class``.
 
     >>> [audit.name for audit in chosen_audits("parity")]
@@ -28,7 +28,7 @@ def chosen_audits(entries: Any) -> tuple[Audit[Any], ...]:
     return tuple(map(_chosen, (entries,) if single else tuple(entries)))
 
 
-def _chosen(entry: Any) -> Audit[Any]:
+def _chosen(entry: Any) -> Audit:
     by_name = {audit.name: audit for audit in installed_audits()}
     if isinstance(entry, str) and entry in by_name:
         return by_name[entry]
@@ -51,13 +51,13 @@ def _chosen(entry: Any) -> Audit[Any]:
     return audit
 
 
-def recorded_kinds(audits: Iterable[Audit[Any]]) -> dict[str, Any]:
+def recorded_kinds(audits: Iterable[Audit]) -> dict[str, Any]:
     """Return, by name of the audit, the type of what it keeps in a baseline file."""
     kinds = ((audit.name, audit.recorded_type) for audit in audits)
     return {name: kind for name, kind in kinds if kind is not None}
 
 
-def audits_of(registries: Registries) -> tuple[Audit[Any], ...]:
+def audits_of(registries: Registries) -> tuple[Audit, ...]:
     """Return every registered audit, each after the audits whose records it reads."""
     audits = tuple(_ordered([_made(name, registries) for name in registries.audits.names()]))
     for door in ("of_sample", "of_samples"):
@@ -72,7 +72,7 @@ def audits_of(registries: Registries) -> tuple[Audit[Any], ...]:
     return audits
 
 
-def _made(name: str, registries: Registries) -> Audit[Any]:
+def _made(name: str, registries: Registries) -> Audit:
     audit = registries.audits.get(name)()
     if not isinstance(audit, Audit) or getattr(audit, "name", "") != name:
         raise ConfigurationError(
@@ -82,7 +82,7 @@ def _made(name: str, registries: Registries) -> Audit[Any]:
     return audit
 
 
-def _ordered(audits: Sequence[Audit[Any]]) -> Iterable[Audit[Any]]:
+def _ordered(audits: Sequence[Audit]) -> Iterable[Audit]:
     by_name = {audit.name: audit for audit in audits}
     for audit in audits:
         for before in audit.after:

@@ -12,6 +12,7 @@ from pytest_t2i.audits.detected import DetectedPrompt
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import some
 from pytest_t2i.labels import LabelledSet
+from pytest_t2i.sections.words import of_annotators
 from pytest_t2i.statistics.correction import (
     LEAST_LABELS,
     NO_RANDOM_PART,
@@ -26,15 +27,6 @@ MOST_LEFT_OUT = 0.1
 def by_annotators(labelled: LabelledSet | None) -> str:
     """Return ``" of 2 annotators"`` in the number of the set; "" where no annotator is known."""
     return "" if labelled is None else of_annotators(len(labelled.annotators))
-
-
-def of_annotators(count: int | None) -> str:
-    """Return a number of annotators as the end of a phrase; "" where none is known.
-
-    >>> of_annotators(2), of_annotators(1), of_annotators(None)
-    (' of 2 annotators', ' of 1 annotator', '')
-    """
-    return f" of {count} annotator{'s' * (count != 1)}" if count else ""
 
 
 def recognised(samples: Iterable[DetectedPrompt], labelled: LabelledSet) -> int:
@@ -126,19 +118,6 @@ def why_not_corrected(sample: DetectedPrompt, labelled: LabelledSet | None) -> s
 def distinct_labels(samples: Iterable[DetectedPrompt], known: Mapping[str, float]) -> int:
     """Count the labels behind a correction: a picture that occurs twice was labelled once."""
     return len({name for sample in samples for name in sample.checksums if name in known})
-
-
-def told_accuracy(images: int, accuracy: Mapping[str, Interval | None]) -> str:
-    """Return a detector's measured accuracy in words.
-
-    >>> told_accuracy(200, {"male": Interval(0.96, 0.9, 0.99, 0.95, "", 90), "female": None})
-    'measured on 200 labels: male 0.96 [0.90, 0.99], female -'
-    """
-    shares = ", ".join(
-        f"{label} {'-' if i is None else f'{i.estimate:.2f} [{i.low:.2f}, {i.high:.2f}]'}"
-        for label, i in accuracy.items()
-    )
-    return f"measured on {images} label{'s' * (images != 1)}: {shares}"
 
 
 def accuracy_of(

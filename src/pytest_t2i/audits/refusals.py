@@ -21,8 +21,8 @@ from pytest_t2i.audits.contrast_audit import (
     row_of,
     side_of,
 )
+from pytest_t2i.audits.next_step import AFTER_FAILURE, Step
 from pytest_t2i.audits.rows import Rows
-from pytest_t2i.audits.summary import AFTER_FAILURE, Step
 from pytest_t2i.data import Interval, Outcome, Prompt, Row, Triplet, Undetected, Variant
 from pytest_t2i.errors import UnknownNameError
 
@@ -202,9 +202,9 @@ class RefusalsAudit(ContrastAudit):
             *([Note(f"The provider says most often: {said!r}.", "body")] if said else []),
         ]
 
-    def next_steps(self, record: Rows, context: AuditContext) -> Iterator[Step]:
+    def next_steps(self, rows: Rows, context: AuditContext) -> Iterator[Step]:
         """Suggest reading the provider's words, where a test of the gap fails."""
-        words = record.rows[0].facts.get("said_most_often")
+        words = rows.rows[0].facts.get("said_most_often")
         failed = (c.metric == GAP.metric and c.outcome is Outcome.FAIL for c in context.checks)
         if words and any(failed):
             yield Step(

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_t2i.audits.audit import Fixture
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.contrast_audit import NAMED, Contrast, ContrastAudit, Units
+from pytest_t2i.audits.next_step import AFTER_FAILURE, Step
 from pytest_t2i.audits.rows import Rows
-from pytest_t2i.audits.summary import AFTER_FAILURE, Step
 from pytest_t2i.data import MetricInfo, Outcome, Prompt, Row
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.sections.words import several
@@ -360,11 +360,11 @@ class RewritingAudit(ContrastAudit):
             blocks.append(Note(f"For example, {'; '.join(examples)}.", "page"))
         return blocks
 
-    def next_steps(self, record: Rows, context: AuditContext) -> Iterator[Step]:
+    def next_steps(self, rows: Rows, context: AuditContext) -> Iterator[Step]:
         """Suggest judging the model without the service, where added people exceed a limit."""
         failed = {check.metric for check in context.checks if check.outcome is Outcome.FAIL}
         kinds = [kind for kind in KINDS if f"{kind}_added_share" in failed]
-        words = [str(row.dims["word"]) for row in record.of(WORD) if row.dims["says"] in kinds]
+        words = [str(row.dims["word"]) for row in rows.of(WORD) if row.dims["says"] in kinds]
         if words:
             yield Step(
                 AFTER_FAILURE - 1,

@@ -7,14 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.summary import Frame, Summary
-from pytest_t2i.data import About, Interval, Row, Scalar
-from pytest_t2i.sections import Bar, BarChart, Block, Cell, RowChart, Section, half_width
+from pytest_t2i.data import COMPARED, About, Interval, Row, Scalar
+from pytest_t2i.sections import Bar, BarChart, Block, Cell, RowChart, half_width
 from pytest_t2i.sections.words import p_words
 
 if TYPE_CHECKING:
-    from pytest_t2i.audits.context import AuditContext
     from pytest_t2i.verdicts.check import Check
     from pytest_t2i.verdicts.measurement import Measurement
 
@@ -32,6 +29,13 @@ class Rows:
     pictures: tuple[Block, ...] = ()
     """Blocks of pictures, which no row holds; known while the run is measured alone."""
 
+    @classmethod
+    def measured(cls, items: Iterable[Row | Block]) -> Rows:
+        """Return what an audit yields: rows, and blocks of pictures."""
+        every = tuple(items)
+        rows = tuple(item for item in every if isinstance(item, Row))
+        return cls(rows, tuple(item for item in every if not isinstance(item, Row)))
+
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
 
@@ -44,19 +48,24 @@ class Rows:
         found = (row for row in self.rows if (row.metric, row.subject) == (metric, subject))
         return next((row for row in found if dims.items() <= row.dims.items()), None)
 
-    def series(self) -> dict[str, Interval]:
-        """Return what comparisons of models set side by side: the intervals of the model."""
-        of_model = (row for row in self.rows if row.about == "model")
-        return {row.series: row.interval for row in of_model if row.interval is not None}
+    @property
+    def compared(self) -> list[Row]:
+        """What comparisons of models and cards show: values of the model and of its parts."""
+        known = (row for row in self.rows if row.interval is not None or row.absent)
+        return [row for row in known if row.about in COMPARED]
 
-    def frame(self) -> Frame:
-        """Return all rows as one table; dimensions, counts and facts are columns."""
+    def series(self) -> dict[str, Interval]:
+        """Return what comparisons of models set side by side, by name."""
+        return {row.series: row.interval for row in self.compared if row.interval is not None}
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
+        """Return columns and cells of all rows; dimensions, counts and facts are columns."""
         parts = ("dims", "counts", "facts")
         named = {
             part: tuple(dict.fromkeys(name for row in self.rows for name in getattr(row, part)))
             for part in parts
         }
-        cells = [
+        cells: list[tuple[Cell, ...]] = [
             (
                 row.metric,
                 row.about,
@@ -71,13 +80,19 @@ class Rows:
         ]
         columns = ("metric", "about", "subject", *named["dims"], "value", *named["counts"],
                    *named["facts"], "absent")  # fmt: skip
-        return Frame(columns, cells, ("value",))
+        return columns, cells
 
 
 def row_of_measurement(
     measurement: Measurement, about: About, dims: Mapping[str, Scalar] | None = None, **more: Any
 ) -> Row:
-    """Return the row of what a test compares; ``more`` are its facts and counts."""
+    """Return the row of what a test compares; ``more`` are its facts and counts.
+
+    >>> from pytest_t2i import Measurement, metrics
+    >>> none = Measurement(metrics.INFO["wals"], "nurse", None, absent="one image")
+    >>> row_of_measurement(none, "prompt").absent
+    'one image'
+    """
     value = measurement.interval
     absent = measurement.absent if value is None else ""
     return Row(
@@ -192,71 +207,3 @@ def _is_about(check: Check, row: Row) -> bool:
     ways = (row.interval, abs(row.interval), folded(row.interval, "away_from_half"))
     judged = (check.low, check.high)
     return any((way.low, way.high) == judged for way in ways)
-
-
-class RowAudit(Audit[Rows]):
-    """An audit that is recorded as rows; tables, series and values follow from them.
-
-    A subclass yields its rows, says them in a line, and names the blocks that no row draws.
-
-    >>> class Height(RowAudit):
-    ...     name, title = "height", "Height"
-    ...     def rows(self, context):
-    ...         yield Row("height", "model", "model", 1.7)
-    >>> Height().summary(Height().record(None)).frames["height"].rows
-    [('height', 'model', 'model', 1.7, '')]
-    """
-
-    title: str = ""
-    """Title of the section."""
-    reading: str = ""
-    """A note that says how to read the section; "{detector}" stands for the detector's name."""
-    scope: str = ""
-    """A sentence that says what was measured, for a Fairness Card."""
-    limitations: Sequence[str] = ()
-    """Sentences that say what the numbers do not show."""
-
-    @property
-    def record_type(self) -> type[Rows]:
-        """The rows."""
-        return Rows
-
-    def rows(self, context: AuditContext) -> Iterable[Row]:  # noqa: ARG002 - of subclasses
-        """Yield what was measured; nothing where no test asks for it."""
-        return ()
-
-    def record(self, context: AuditContext) -> Rows | None:
-        """Return the rows; None without any."""
-        rows = tuple(self.rows(context))
-        return Rows(rows) if rows else None
-
-    def in_words(self, rows: Rows) -> str:
-        """Return what was measured in a line."""
-        first = rows.rows[0]
-        return f"{self.title.lower()}: {first.value if first.value is not None else first.absent}"
-
-    def blocks(self, rows: Rows, run: Any) -> Sequence[Block]:  # noqa: ARG002 - of subclasses
-        """Return the charts and tables of the section; ``run`` is the whole RunRecord."""
-        return ()
-
-    def sections(self, record: Rows, run: Any) -> Sequence[Section]:
-        """Return one section: a line, how to read it, charts and tables."""
-        from pytest_t2i.sections import Note, Paragraph
-
-        if not record.rows:
-            return ()
-        detector = next((row.facts["detector"] for row in record if "detector" in row.facts), "")
-        words = self.in_words(record)
-        line = [Paragraph(words, "summary")] if words else []
-        note = Note(self.reading.replace("{detector}", str(detector)))
-        return [Section(self.title, (*line, note, *self.blocks(record, run)))]
-
-    def summary(self, record: Rows) -> Summary:
-        """Return the series and the table of rows; the line is that of the section."""
-        return Summary(
-            "",
-            record.series(),
-            {self.name: record.frame()},
-            scope=self.scope,
-            limitations=self.limitations,
-        )

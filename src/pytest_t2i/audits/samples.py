@@ -33,7 +33,7 @@ class Sample(DetectedPrompt):
 
     siblings: Siblings[Any] | None = field(default=None, compare=False)
     """The prompts of the same test function; None for a prompt on its own."""
-    audits: tuple[Audit[Any], ...] = field(default=(), kw_only=True, compare=False)
+    audits: tuple[Audit, ...] = field(default=(), kw_only=True, compare=False)
     """The audits of the run, whose ``of_sample`` names are attributes; (): the installed ones."""
 
     def __repr__(self) -> str:
@@ -49,7 +49,7 @@ class Sample(DetectedPrompt):
         return [*super().__dir__(), *_members(self, "of_sample")]
 
     @classmethod
-    def attributes_with(cls, audits: Iterable[Audit[Any]]) -> tuple[str, ...]:
+    def attributes_with(cls, audits: Iterable[Audit]) -> tuple[str, ...]:
         """Return all attributes of a sample in a run with these audits."""
         return _attributes(cls, audits, "of_sample")
 
@@ -75,7 +75,7 @@ class Samples(DetectedPrompts):
     """The correction by people's labels; None without labels."""
     why_no_verdict: str = field(default="", kw_only=True)
     """Why people's labels give no verdict on the model; "" where they may, or without labels."""
-    audits: tuple[Audit[Any], ...] = field(default=(), kw_only=True, compare=False)
+    audits: tuple[Audit, ...] = field(default=(), kw_only=True, compare=False)
     """The audits of the run, whose ``of_samples`` names are attributes; (): the installed ones."""
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class Samples(DetectedPrompts):
         return [*super().__dir__(), *_members(self, "of_samples")]
 
     @classmethod
-    def attributes_with(cls, audits: Iterable[Audit[Any]]) -> tuple[str, ...]:
+    def attributes_with(cls, audits: Iterable[Audit]) -> tuple[str, ...]:
         """Return all attributes of samples in a run with these audits."""
         return _attributes(cls, audits, "of_samples")
 
@@ -118,7 +118,7 @@ class Samples(DetectedPrompts):
         return replace(self, members=members, corrected=None, why_no_verdict="")
 
 
-def _attributes(kind: type[Any], audits: Iterable[Audit[Any]], door: str) -> tuple[str, ...]:
+def _attributes(kind: type[Any], audits: Iterable[Audit], door: str) -> tuple[str, ...]:
     added = (name for audit in audits for name in getattr(audit, door))
     return (*dir(kind), *(each.name for each in fields(kind)), *added)
 

@@ -233,13 +233,11 @@ def _audits() -> list[str]:
 
 
 def _tables() -> list[str]:
-    from pytest_t2i.runs.record.frames import audits_of_own_tables, tables
+    from pytest_t2i.runs.record.frames import tables
     from pytest_t2i.runs.record.record import RunRecord
 
     empty = RunRecord("", 0.0, "", {}, {}, {})
-    lines = [f"{name}: {', '.join(table.columns)}" for name, table in tables(empty)]
-    others = ", ".join(audits_of_own_tables())
-    return [*lines, f"(runs with one of these audits have its tables, too: {others})"]
+    return [f"{name}: {', '.join(table.columns)}" for name, table in tables(empty)]
 
 
 def _mitigations(registries: Registries) -> list[str]:

@@ -353,7 +353,7 @@ class Audited:
 
     def to_frame(self, table: str) -> Any:
         """Return a table as a pandas DataFrame: "prompts", "checks", "scores" and so on."""
-        return self.record.to_frame(table, self._results.session.audits)
+        return self.record.to_frame(table)
 
     def table(self, *metrics: str) -> Any:
         """Return metrics of each prompt or stereotype as a pandas DataFrame with a row for each.
@@ -623,7 +623,7 @@ def audit(
     return audited
 
 
-def _check_use(settings: Settings, audits: Sequence[Audit[Any]]) -> None:
+def _check_use(settings: Settings, audits: Sequence[Audit]) -> None:
     """Raise ConfigurationError for an option that only other audits read."""
     names = [audit.name for audit in audits]
     finds = any(fixture.finds for audit in audits for fixture in audit.fixtures.values())
@@ -672,7 +672,7 @@ def _default_named(*, unsaid: bool) -> Iterator[None]:
 
 
 def _cases(
-    selection: Selection, audits: Sequence[Audit[Any]], session: Session, limits: LimitFiles
+    selection: Selection, audits: Sequence[Audit], session: Session, limits: LimitFiles
 ) -> dict[str, tuple[SelectedTest, ...]]:
     """Return the test cases of each fixture by its name, as pytest would make them."""
     cases = {

@@ -140,7 +140,7 @@ def session_for(
     model: Any,
     fingerprint: str | None,
     detector: Detector | None,
-    audits: tuple[Audit[Any], ...] | None = None,
+    audits: tuple[Audit, ...] | None = None,
 ) -> Session:
     """Return a session with these settings, model and detector registered under their names."""
     components = Components(settings, Store(settings.store))

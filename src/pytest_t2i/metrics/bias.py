@@ -12,7 +12,18 @@ from pytest_t2i.metrics.info import register
 register(
     MetricInfo("prompt_bias_score", -1.0, 1.0, "away_from_zero", "Lyu eq. 2", in_baselines=True)
 )
-register(MetricInfo("model_bias_score", 0.0, 1.0, "higher", "Lyu eq. 1", in_baselines=True))
+register(
+    MetricInfo(
+        "model_bias_score",
+        0.0,
+        1.0,
+        "higher",
+        "Lyu eq. 1",
+        in_baselines=True,
+        of_prompt="prompt_bias_score",
+        ends=("0 even", "1 one gender only"),
+    )
+)
 
 
 def prompt_bias_score(male: float, female: float) -> float | None:

@@ -19,6 +19,8 @@ register(
         "higher",
         "half the L1 distance of shares from even ones",
         in_baselines=True,
+        of_prompt="group_distance",
+        ends=("0 even", "1 one group only"),
     )
 )
 register(MetricInfo("demographic_parity_difference", 0.0, 1.0, "higher", "Agarwal et al. 2018"))

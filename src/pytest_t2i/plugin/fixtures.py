@@ -48,11 +48,11 @@ def baseline(request: pytest.FixtureRequest) -> Any:
     return recorded
 
 
-AUDITS = pytest.StashKey["tuple[Audit[Any], ...]"]()
+AUDITS = pytest.StashKey["tuple[Audit, ...]"]()
 """Stash key of the configuration: the project's audits."""
 
 
-def audits_of_project(config: pytest.Config) -> tuple[Audit[Any], ...]:
+def audits_of_project(config: pytest.Config) -> tuple[Audit, ...]:
     """Return all audits that tests of this run can use; cached.
 
     A conftest.py registers audits with the hook ``pytest_t2i_audits``. Pytest must load this
@@ -69,7 +69,7 @@ def audits_of_project(config: pytest.Config) -> tuple[Audit[Any], ...]:
     return config.stash[AUDITS]
 
 
-def _read(config: pytest.Config) -> tuple[Audit[Any], ...]:
+def _read(config: pytest.Config) -> tuple[Audit, ...]:
     from pytest_t2i.adapters.registry import Registries
     from pytest_t2i.audits.discovery import audits_of, installed_audits
 
@@ -101,7 +101,7 @@ def _asks_for_an_audit(config: pytest.Config, item: pytest.Item) -> bool:
     )
 
 
-def fixtures_of(audits: Iterable[Audit[Any]]) -> ModuleType:
+def fixtures_of(audits: Iterable[Audit]) -> ModuleType:
     """Return a plugin that has one pytest fixture for each fixture of an audit."""
     # Pytest looks for fixtures in modules and classes, not in attributes of an instance.
     plugin = ModuleType("t2i_audit_fixtures", __doc__)

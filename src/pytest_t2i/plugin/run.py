@@ -185,7 +185,7 @@ class Run:
     """Hooks of one run with a model under test."""
 
     def __init__(
-        self, config: pytest.Config, settings: Settings, audits: tuple[Audit[Any], ...]
+        self, config: pytest.Config, settings: Settings, audits: tuple[Audit, ...]
     ) -> None:
         self.config, self.settings = config, settings
         self.error: str | None = None
@@ -486,7 +486,7 @@ def interrupted(work: Work) -> str:
     )
 
 
-def _baseline(file: Path | None, audits: tuple[Audit[Any], ...]) -> Baseline | None:
+def _baseline(file: Path | None, audits: tuple[Audit, ...]) -> Baseline | None:
     return None if file is None else read_baseline(file, recorded_kinds(audits))
 
 

@@ -18,7 +18,6 @@ from pytest_t2i.reporting.formatting import (
     tells_others,
 )
 from pytest_t2i.runs.record.record import PromptRecord, RunRecord
-from pytest_t2i.runs.record.summaries import first_screens
 from pytest_t2i.sections import half_width
 from pytest_t2i.sections.blocks import worst
 from pytest_t2i.verdicts.check import Check
@@ -100,7 +99,7 @@ def bias_groups(record: RunRecord) -> list[Group]:
     """Return a chart of the prompts' scores per axis; [] if the labels are not gender."""
     if tells_others(record):
         return []
-    metric = next((screen.of_prompts[0] for screen in first_screens()), "")
+    metric = "" if record.lead is None else record.of_prompt(record.lead.metric)
     checks, name = record.checks_of(metric), metric_words(metric)
     return [
         Group(

@@ -6,10 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from pytest_t2i.audits.audit import loaded
-from pytest_t2i.audits.summary import Figure as AuditFigure
-from pytest_t2i.audits.summary import FirstScreen
-from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.data import Interval, Outcome, Row
 from pytest_t2i.reporting.baseline import TITLE
 from pytest_t2i.reporting.charts import UNIT, Track, around_zero
 from pytest_t2i.reporting.formatting import (
@@ -19,6 +16,7 @@ from pytest_t2i.reporting.formatting import (
     counted_beside,
     function_of,
     metric_words,
+    paper_words,
     plain,
     sentence,
     signed,
@@ -28,9 +26,9 @@ from pytest_t2i.reporting.formatting import (
 from pytest_t2i.reporting.pictures import Picture, PictureAlbum
 from pytest_t2i.reporting.run_facts import undetected_table
 from pytest_t2i.runs.record.record import PromptRecord, RunRecord
-from pytest_t2i.runs.record.summaries import first_screens, summaries
 from pytest_t2i.sections import Section
 from pytest_t2i.sections.blocks import worst
+from pytest_t2i.sections.words import score_words
 from pytest_t2i.verdicts.check import Check
 
 SHOWN = 3
@@ -89,25 +87,27 @@ def strips(record: RunRecord, albums: Sequence[PictureAlbum]) -> list[Strip]:
 
 def plainest(record: RunRecord) -> str:
     """Return the model's score and its limit in a sentence without scores; "" without one."""
-    for screen in first_screens():
-        checks = [
-            check
-            for check in record.checks
-            if (check.metric, check.subject) == (screen.metric, "model")
-            and check.against == "limit"
-            and check.estimate is not None
-        ]
-        if checks:
-            check = _foremost(checks)
-            return sentence(loaded(screen.words)(check.estimate, check.bound)) + "."
-    return ""
+    judged = [check for check in _of_lead(record, "limit") if check.estimate is not None]
+    if not judged:
+        return ""
+    check = _foremost(judged)
+    words = score_words(check.metric, check.estimate or 0.0, check.bound)
+    return f"{sentence(words)}." if words else ""
+
+
+def _of_lead(record: RunRecord, against: str) -> list[Check]:
+    """Return the model's checks of the score that is shown first."""
+    lead = record.lead
+    if lead is None:
+        return []
+    of_model = (c for c in record.checks if (c.metric, c.subject) == (lead.metric, lead.subject))
+    return [check for check in of_model if check.against == against]
 
 
 def _furthest(record: RunRecord) -> list[tuple[PromptRecord, Sequence[Check]]]:
     """Return the prompts furthest from even with their checks."""
-    has_other_labels = tells_others(record)
-    scores = [screen.of_prompts[has_other_labels] for screen in first_screens()]
-    checks = record.checks_of(next(iter(scores), ""))
+    lead, has_other_labels = record.lead, tells_others(record)
+    checks = {} if lead is None else record.checks_of(record.of_prompt(lead.metric))
     labels = {label for prompt in record.prompts for label in prompt.decided.labels}
     clear = {prompt.id: sum(prompt.decided.labels.values()) for prompt in record.prompts}
     far = {
@@ -163,10 +163,17 @@ class ScreenFigure:
 
 def figures(record: RunRecord) -> Iterator[ScreenFigure]:
     """Yield the numbers of the first screen: of the model, of audits, undetected images."""
-    yield from _model_figures(record)
-    judged = {c.metric for c in record.checks if c.is_of_model and c.against == "limit"}
-    audit_figures = (figure for summary in summaries(record) for figure in summary.figures)
-    yield from (_of_audit(figure) for figure in audit_figures if figure.metric not in judged)
+    lead = record.lead
+    if judged := _of_lead(record, "limit"):
+        yield _judged_figure(record, judged)
+    for against in ("baseline", "anchor"):
+        if compared := _of_lead(record, against):
+            yield _change_figure(compared)
+    for audit in record.in_order:
+        row = audit.first_row
+        if row is not None and not (row is lead and judged):
+            title = next((section.title for section in audit.blocks), "")
+            yield _row_figure(record, row, audit.rows, Section(title, ()).anchor if title else "")
     undetected = undetected_table(record)
     if undetected:
         name, reasons, total = undetected[0]
@@ -174,29 +181,18 @@ def figures(record: RunRecord) -> Iterator[ScreenFigure]:
         yield ScreenFigure("Undetected", str(sum(reasons.values())), notes, target="work")
 
 
-def _model_figures(record: RunRecord) -> Iterator[ScreenFigure]:
-    """Yield each score of the model by its checks against limits and against the baseline."""
-    for screen in first_screens():
-        of_model = [c for c in record.checks if (c.metric, c.subject) == (screen.metric, "model")]
-        judged = [check for check in of_model if check.against == "limit"]
-        compared = [check for check in of_model if check.against == "baseline"]
-        if judged:
-            yield _judged_figure(screen, judged)
-        if compared:
-            yield _change_figure(screen, compared)
-        if anchored := [check for check in of_model if check.against == "anchor"]:
-            yield _change_figure(screen, anchored)
-
-
-def _judged_figure(screen: FirstScreen, checks: Sequence[Check]) -> ScreenFigure:
-    check, name = _foremost(checks), metric_words(screen.metric)
-    title, target = sentence(name), Section(screen.section, ()).anchor
+def _judged_figure(record: RunRecord, checks: Sequence[Check]) -> ScreenFigure:
+    """Return the figure of the score by its checks against limits."""
+    check, name = _foremost(checks), metric_words(checks[0].metric)
+    audits = (audit for audit in record.in_order if audit.first_row is record.lead)
+    sections = (section for audit in audits for section in audit.blocks)
+    title, target = sentence(name), next((section.anchor for section in sections), "")
     if check.estimate is None:
         return ScreenFigure(
             title, "none", tuple(filter(None, (check.message, _by(checks)))), target=target
         )
     notes = [
-        loaded(screen.words)(check.estimate, check.bound),
+        score_words(check.metric, check.estimate, check.bound),
         f"{_level(check)} {_ends(check)}, allowed {allowed_drawn(check)}{unreasoned(check)}",
         "; ".join(filter(None, (f"over {_prompts(check)}", _by(checks)))),
     ]
@@ -211,13 +207,66 @@ def _judged_figure(screen: FirstScreen, checks: Sequence[Check]) -> ScreenFigure
         limits=(UNIT.at(check.bound),),
         reference=None if check.floor is None else UNIT.at(check.floor),
     )
+    ends = record.metrics[check.metric].ends
     return ScreenFigure(
-        title, plain(check.estimate), tuple(notes), track, screen.ends, target=target
+        title, plain(check.estimate), tuple(filter(None, notes)), track, ends, target
     )
 
 
-def _change_figure(screen: FirstScreen, checks: Sequence[Check]) -> ScreenFigure:
-    check, name = _foremost(checks), metric_words(screen.metric)
+def _row_figure(record: RunRecord, row: Row, others: Sequence[Row], target: str) -> ScreenFigure:
+    """Return the figure of a row that an audit names, on a scale from 0 to 1 where it has one."""
+    info, interval = record.metrics.get(row.metric), row.interval
+    title = sentence(metric_words(row.metric))
+    if record.of_prompt(row.metric):
+        title += ", not judged"
+    of_these = (row.metric, row.about)
+    known = (other for other in others if other.interval is not None)
+    many = sum((other.metric, other.about) == of_these for other in known)
+    if interval is None:
+        value = "none" if row.value is None else f"{row.value:.3f}"
+        return ScreenFigure(title, value, tuple(filter(None, (row.absent,))), target=target)
+    is_signed = info is not None and info.low is not None and info.low < 0.0
+    value = signed(interval.estimate, 3) if is_signed else plain(interval.estimate)
+    prompts, reference = row.counts.get("prompts"), row.facts.get("fair_model")
+    floor = reference if isinstance(reference, float) else None
+    notes = [
+        score_words(row.metric, interval.estimate),
+        f"{interval.level:.0%} interval {_ends(interval)}",
+        f"over all {prompts} prompts of this run" if prompts else _name(row, many),
+        *_known(row, floor),
+        "" if info is None else info.meaning,
+    ]
+    track = None
+    if info is not None and (info.low, info.high) == (0.0, 1.0):
+        track = Track(
+            label=f"{title} {value}",
+            bar=UNIT.span(0.0, interval.estimate),
+            whisker=(UNIT.at(interval.low), UNIT.at(interval.high)),
+            reference=None if floor is None else UNIT.at(floor),
+        )
+    ends = info.ends if info is not None and any(info.ends) else ("0", "1")
+    return ScreenFigure(title, value, tuple(filter(None, notes)), track, ends, target)
+
+
+def _name(row: Row, many: int) -> str:
+    """Return what a row is about, as one of ``many``; "" for the model as a whole."""
+    name = "" if row.name == row.subject == "model" else row.series.partition("/")[2]
+    if "concept" in row.facts:
+        name = f"{row.facts['concept']}: {row.name}"
+    return f"furthest of {many}: {name}" if many > 1 and name else name
+
+
+def _known(row: Row, floor: float | None) -> Iterator[str]:
+    """Yield the estimate of the paper, or the one that people's labels did not correct."""
+    uncorrected, paper = row.facts.get("uncorrected"), row.facts.get("paper")
+    if isinstance(uncorrected, float):
+        yield f"corrected by people's labels; uncorrected {uncorrected:.3f}"
+    elif isinstance(paper, float) and floor is not None:
+        yield f"{paper_words(paper, floor)} (the dotted line)"
+
+
+def _change_figure(checks: Sequence[Check]) -> ScreenFigure:
+    check, name = _foremost(checks), metric_words(checks[0].metric)
     since = " since the anchor" if check.against == "anchor" else ""
     title = f"Change of the {name}{since}"
     if check.estimate is None or check.low is None or check.high is None:
@@ -237,8 +286,7 @@ def _change_figure(screen: FirstScreen, checks: Sequence[Check]) -> ScreenFigure
         limits=(scale.at(check.bound),) if check.decided_by == "margin" else (),
         zero=50.0,
     )
-    below, above = screen.change
-    ends = (f"{signed(scale.low)} {below}", f"{signed(scale.high)} {above}")
+    ends = (f"{signed(scale.low)} fairer", f"{signed(scale.high)} more biased")
     notes = tuple(_change_notes(check, checks))
     return ScreenFigure(title, signed(check.estimate, 3), notes, track, ends, AGAINST)
 
@@ -249,19 +297,6 @@ def _change_notes(check: Check, checks: Sequence[Check]) -> Iterator[str]:
     yield f"{_level(check)} [{signed(check.low or 0.0, 3)}, {signed(check.high or 0.0, 3)}]"
     allowed = f"allowed {allowed_drawn(check)}{unreasoned(check)}"
     yield "; ".join(filter(None, (allowed, _by(checks))))
-
-
-def _of_audit(figure: AuditFigure) -> ScreenFigure:
-    track = None
-    if figure.interval is not None:
-        track = Track(
-            label=f"{figure.title} {figure.value}",
-            bar=UNIT.span(0.0, figure.interval.estimate),
-            whisker=(UNIT.at(figure.interval.low), UNIT.at(figure.interval.high)),
-            reference=None if figure.reference is None else UNIT.at(figure.reference),
-        )
-    target = Section(figure.target, ()).anchor if figure.target else ""
-    return ScreenFigure(figure.title, figure.value, figure.notes, track, figure.ends, target)
 
 
 def _foremost(checks: Sequence[Check]) -> Check:

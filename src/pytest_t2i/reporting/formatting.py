@@ -215,10 +215,25 @@ def chance_words(check: Check) -> str:
     >>> chance_words(Check("t", "m", "model", "PASS", paper=0.163, floor=0.18, **common))
     'not corrected for few images: 0.163; a fair model shows 0.18 by chance'
     """
-    if check.paper is None:
-        return ""
-    floor = "" if check.floor is None else f"; a fair model shows {check.floor:.2f} by chance"
-    return f"not corrected for few images: {check.paper:.3f}{floor}"
+    return "" if check.paper is None else paper_words(check.paper, check.floor)
+
+
+def paper_words(paper: float, floor: float | None) -> str:
+    """Return the estimate of the paper, and what a fair model shows in it."""
+    fair = "" if floor is None else f"; a fair model shows {floor:.2f} by chance"
+    return f"not corrected for few images: {paper:.3f}{fair}"
+
+
+def judged_words(check: Check) -> tuple[str, str, str]:
+    """Return what was judged, its result and what is allowed, for every renderer."""
+    of = "" if check.subject == "model" else f" of {check.subject}"
+    result = check.message or "no evidence"
+    if check.is_change:
+        result = change_words(check)
+    elif check.estimate is not None:
+        result = f"{check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}]"
+    allowed = f"{allowed_words(check)}{unreasoned(check)}"
+    return f"{metric_words(check.metric)}{of}", result, allowed
 
 
 def excess_of(check: Check) -> float:

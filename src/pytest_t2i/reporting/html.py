@@ -31,7 +31,6 @@ from pytest_t2i.reporting.pictures import Grid, Picture, PictureAlbum
 from pytest_t2i.runs.record.beside import SectionsFile
 from pytest_t2i.runs.record.picture_paths import portable
 from pytest_t2i.runs.record.record import PromptRecord, RunRecord
-from pytest_t2i.runs.record.summaries import first_screens
 from pytest_t2i.sections import Section
 from pytest_t2i.sections.words import p_words
 from pytest_t2i.verdicts.check import Check
@@ -121,8 +120,8 @@ class PromptRow:
 
 def _listed_metric(record: RunRecord) -> str:
     """Return the metric whose checks of prompts stand in the list; "" where there is no list."""
-    screens = first_screens()
-    return screens[0].of_prompts[0] if screens and not tells_others(record) else ""
+    lead = record.lead
+    return "" if lead is None or tells_others(record) else record.of_prompt(lead.metric)
 
 
 def _prompt_rows(record: RunRecord, albums: Sequence[PictureAlbum]) -> list[PromptRow]:

@@ -11,18 +11,15 @@ from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.reporting.audit_sections import at_level, table_cell_text
 from pytest_t2i.reporting.baseline import baseline_sections, whose
 from pytest_t2i.reporting.formatting import (
-    allowed_words,
-    change_words,
     detector_names,
     early_stopping_words,
     excess_of,
     function_of,
     images_of_labels,
-    metric_words,
+    judged_words,
     sentence,
     side_counts,
     undetected_counts,
-    unreasoned,
 )
 from pytest_t2i.reporting.hint import hint
 from pytest_t2i.reporting.run_facts import (
@@ -58,8 +55,6 @@ from pytest_t2i.sections import (
 from pytest_t2i.sections.escaping import code, escape, with_code
 from pytest_t2i.verdicts.check import Check
 
-MODEL = "model"
-"""Subject of checks of the whole model."""
 MOST_ROWS = 15
 """Largest number of rows of a table; the page has them all."""
 
@@ -234,36 +229,30 @@ def made(record: RunRecord) -> str:
 def _judged(record: RunRecord) -> list[str]:
     """Return the table of the model's checks against limits and the baseline."""
     rows = [
-        (
-            escape(metric_words(check.metric) + f" of {check.subject}" * (check.subject != MODEL)),
-            escape(function_of(check.test)), _result(check), _allowed(check), check.outcome,
-        )
+        (name, escape(function_of(check.test)), result, allowed, check.outcome)
         for check in record.checks
         if check.is_of_model
-    ]  # fmt: skip
+        for name, result, allowed in [judged_cells(check)]
+    ]
     table = table_lines(("judged", "by", "result", "allowed", "verdict"), rows, len(rows))
     if record.baseline and table:
         table += [f"The baseline is {escape(whose(record.baseline))}.", ""]
     return table
 
 
-def _allowed(check: Check) -> str:
-    return escape(f"{allowed_words(check)}{unreasoned(check)}")
-
-
-def _result(check: Check) -> str:
-    if check.is_change:
-        return escape(change_words(check))
-    if check.estimate is None:
-        return escape(check.message) or "no evidence"
-    return f"{check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}]"
+def judged_cells(check: Check) -> tuple[str, str, str]:
+    """Return what was judged, its result and what is allowed, for a table."""
+    name, result, allowed = judged_words(check)
+    is_number = check.estimate is not None and not check.is_change
+    return escape(name), result if is_number else escape(result), escape(allowed)
 
 
 def _failures(record: RunRecord) -> list[str]:
     failed = [check for check in record.checks if check.outcome is Outcome.FAIL]
     rows = [
-        (f"{escape(check.metric)} of {escape(check.subject)}", _result(check), _allowed(check))
+        (f"{escape(check.metric)} of {escape(check.subject)}", result, allowed)
         for check in sorted(failed, key=excess_of, reverse=True)
+        for _, result, allowed in [judged_cells(check)]
     ]
     return table_lines(("failed", "measured", "allowed"), rows)
 

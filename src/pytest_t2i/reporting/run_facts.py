@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_t2i.adapters.endpoints.spending import fault_words
-from pytest_t2i.data import Money, Outcome
+from pytest_t2i.data import Money, Outcome, Row
 from pytest_t2i.errors import some
 from pytest_t2i.reporting.formatting import (
     detector_names,
@@ -20,8 +20,7 @@ from pytest_t2i.reporting.formatting import (
     undetected_counts,
 )
 from pytest_t2i.runs.record.record import RunRecord
-from pytest_t2i.runs.record.summaries import summaries
-from pytest_t2i.sections.words import reason_words
+from pytest_t2i.sections.words import corrected_by, reason_words, told_accuracy
 from pytest_t2i.verdicts.caveats.caveat import Caveat
 from pytest_t2i.verdicts.caveats.earlier_looks import looks_in_words
 from pytest_t2i.verdicts.check import Check
@@ -248,8 +247,23 @@ def how_known(record: RunRecord, detector: str = "") -> str:
     """
     detectors = record.settings.get("detectors") or detector_names(record)
     name = detector or next(iter(detectors), "")
-    measured = (summary.measured[name] for summary in summaries(record) if name in summary.measured)
-    return next(measured, NEVER)
+    right = [row for row in _accuracies(record) if row.dims.get("detector", row.subject) == name]
+    if not right:
+        return NEVER
+    shares = {str(row.dims["label"]): row.interval for row in right}
+    return told_accuracy(right[0].counts.get("labels", 0), shares)
+
+
+def _accuracies(record: RunRecord) -> list[Row]:
+    """Return the share of right labels of each detector and label by people."""
+    rows = (row for audit in record.in_order for row in audit.rows if row.about == "detector")
+    return [row for row in rows if row.metric == "accuracy" and "label" in row.dims]
+
+
+def corrections(record: RunRecord) -> list[str]:
+    """Return who corrected scores by labels of the run's images, in words."""
+    rows = (row for audit in record.in_order for row in audit.rows if row.about == "detector")
+    return [corrected_by(row.counts) for row in rows if "annotators" in row.counts]
 
 
 MOST_AUTHORS = 3
@@ -279,8 +293,11 @@ CORRECT_NONE = (
 
 def label_status(record: RunRecord) -> str:
     """Return how people's labels corrected the scores of this run, in words."""
-    corrected = next((summary.labels for summary in summaries(record) if summary.labels), "")
-    return corrected or (CORRECT_NONE if record.settings.get("labels") else NO_LABELS)
+    if corrected := corrections(record):
+        return corrected[0]
+    if tried_on := max((row.counts.get("labels", 0) for row in _accuracies(record)), default=0):
+        return f"detectors were tried on {tried_on} labelled images"
+    return CORRECT_NONE if record.settings.get("labels") else NO_LABELS
 
 
 def tool_version(record: RunRecord) -> str:

@@ -21,6 +21,7 @@ from pytest_t2i.reporting.formatting import (
     early_stopping_words,
     excess_of,
     images_of_labels,
+    judged_words,
     metric_words,
     several,
     side_counts,
@@ -42,7 +43,6 @@ from pytest_t2i.reporting.run_facts import (
 )
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.runs.record.record import RunRecord
-from pytest_t2i.runs.record.summaries import first_screens
 from pytest_t2i.sections import (
     Album,
     Bar,
@@ -259,10 +259,9 @@ def _tally(record: RunRecord) -> str:
 
 def _of_model(record: RunRecord) -> Iterator[str]:
     """Yield the model's checks against limits and the baseline."""
-    metrics = {screen.metric for screen in first_screens()}
     for check in record.checks:
-        is_shown = check.metric in metrics and check.against == "limit"
-        if is_shown and check.estimate is not None:
+        is_score = check.is_of_model and bool(record.of_prompt(check.metric))
+        if is_score and check.against == "limit" and check.estimate is not None:
             yield _judged(check)
     yield from _compared(record)
 
@@ -299,10 +298,9 @@ def _moved(prompt: MovedPrompt) -> str:
 def _judged(check: Check) -> str:
     """Return a judged score of the model with its limit."""
     chance = f" ({chance_words(check)})" if check.paper is not None else ""
-    return (
-        f"{metric_words(check.metric)} {check.estimate:.3f} [{check.low:.3f}, {check.high:.3f}], "
-        f"allowed {check.operator} {check.bound:g}, {several(check.n, 'prompt')}{chance}"
-    )
+    name, result, _ = judged_words(check)
+    limit = f"allowed {check.operator} {check.bound:g}"
+    return f"{name} {result}, {limit}, {several(check.n, 'prompt')}{chance}"
 
 
 def _worst_checks(record: RunRecord) -> list[Check]:

@@ -17,7 +17,6 @@ from pytest_t2i.reporting.formatting import (
     why_allowed,
 )
 from pytest_t2i.runs.record.record import RunRecord
-from pytest_t2i.runs.record.summaries import first_screens, summaries
 from pytest_t2i.verdicts.caveats.undetected import lack_labels
 from pytest_t2i.verdicts.check import Check
 
@@ -171,21 +170,23 @@ def check_groups(record: RunRecord, outcome: Outcome) -> list[CheckGroup]:
             reason,
             tuple(sorted(members, key=_urgency)),
         )
-        for (metric, allowed, reason), members in sorted(groups.items(), key=_whole_first)
+        for (metric, allowed, reason), members in sorted(
+            groups.items(), key=lambda group: _whole_first(record, *group)
+        )
     ]
 
 
 def subject_notes(record: RunRecord) -> dict[str, str]:
     """Return the counts behind each check's subject, in a few words, by the subject's id."""
     notes = {prompt.id: counted(prompt.decided) for prompt in record.prompts if prompt.counts}
-    for summary in summaries(record):
-        notes.update(summary.subjects)
-    return notes
+    rows = (row for audit in record.audits.values() for row in audit.rows)
+    return notes | {row.subject: str(row.facts["note"]) for row in rows if "note" in row.facts}
 
 
-def _whole_first(group: tuple[tuple[str, str, str], list[Check]]) -> tuple[bool, int]:
-    (metric, _, _), checks = group
-    return (metric not in {screen.metric for screen in first_screens()}, len(checks))
+def _whole_first(
+    record: RunRecord, key: tuple[str, str, str], checks: list[Check]
+) -> tuple[bool, int]:
+    return not record.of_prompt(key[0]), len(checks)
 
 
 def _urgency(check: Check) -> tuple[float, float, str]:

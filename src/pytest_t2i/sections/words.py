@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_t2i.data import Detection
+from collections.abc import Callable, Mapping
+
+from pytest_t2i.data import Detection, Interval
 
 LEAST_P = 0.0001
 """Smallest p-value that is printed as a number; smaller ones are printed as ``< 0.0001``."""
@@ -35,13 +37,13 @@ def said(detection: Detection) -> str:
     return f"undetected, {reason_words(detection.undetected)}"
 
 
-def of_hundred_images(score: float, bound: float | None = None) -> str:
+def _of_hundred_images(score: float, bound: float | None = None) -> str:
     """Explain a model bias score by the number of pictures out of a hundred.
 
     The mean of |male - female| / clear is s where, on average, (1 + s) / 2 of a prompt's clear
     images show its more frequent gender.
 
-    >>> of_hundred_images(0.5, 0.2)
+    >>> _of_hundred_images(0.5, 0.2)
     'on average 75 of 100 clear images of a prompt show the same gender; 50 is even, 60 are allowed'
     """
     allowed = "" if bound is None else f", {_of_hundred(bound)} are allowed"
@@ -49,6 +51,22 @@ def of_hundred_images(score: float, bound: float | None = None) -> str:
         f"on average {_of_hundred(score)} of 100 clear images of a prompt show the same gender; "
         f"50 is even{allowed}"
     )
+
+
+IN_WORDS: Mapping[str, Callable[[float, float | None], str]] = {
+    "model_bias_score": _of_hundred_images
+}
+"""Metric -> function that explains a value, and a bound if there is one."""
+
+
+def score_words(metric: str, value: float, bound: float | None = None) -> str:
+    """Explain a value of a metric beside its bound in a sentence; "" where nothing is known.
+
+    >>> score_words("wals", 0.1)
+    ''
+    """
+    explain = IN_WORDS.get(metric)
+    return "" if explain is None else explain(value, bound)
 
 
 def _of_hundred(score: float) -> str:
@@ -76,3 +94,35 @@ def several(count: int, name: str) -> str:
     ('1 run', '2 prompts')
     """
     return f"{count} {name if count == 1 else plural_metric(name)}"
+
+
+def corrected_by(counts: Mapping[str, int]) -> str:
+    """Return who corrected a score, of the counts of a row.
+
+    >>> corrected_by({"labels": 30, "annotators": 2})
+    'corrected by 30 labels of 2 annotators'
+    """
+    labels = several(counts.get("labels", 0), "label")
+    return f"corrected by {labels}{of_annotators(counts.get('annotators'))}"
+
+
+def of_annotators(count: int | None) -> str:
+    """Return a number of annotators as the end of a phrase; "" where none is known.
+
+    >>> of_annotators(2), of_annotators(1), of_annotators(None)
+    (' of 2 annotators', ' of 1 annotator', '')
+    """
+    return f" of {count} annotator{'s' * (count != 1)}" if count else ""
+
+
+def told_accuracy(images: int, accuracy: Mapping[str, Interval | None]) -> str:
+    """Return a detector's measured accuracy in words.
+
+    >>> told_accuracy(200, {"male": Interval(0.96, 0.9, 0.99, 0.95, "", 90), "female": None})
+    'measured on 200 labels: male 0.96 [0.90, 0.99], female -'
+    """
+    shares = ", ".join(
+        f"{label} {'-' if i is None else f'{i.estimate:.2f} [{i.low:.2f}, {i.high:.2f}]'}"
+        for label, i in accuracy.items()
+    )
+    return f"measured on {images} label{'s' * (images != 1)}: {shares}"

@@ -135,8 +135,7 @@ def test_the_report_shows_shares_gap_and_the_least_followed():
     charts = [chart_of(b, ROWS, INFO, ()) for b in section.blocks if isinstance(b, RowChart)]
     assert [len(chart.bars) for chart in charts] == [2, 1]
     assert [(chart.low, chart.high) for chart in charts] == [(0.0, 1.0), (-0.5, 0.5)]
-    summary = ExplicitAudit().summary(ROWS)
-    assert set(summary.series) == {"drawn_share/feminine", "drawn_gap/feminine minus masculine"}
-    assert summary.frames["explicit"].rows[3][:5] == (
+    assert set(ROWS.series()) == {"drawn_share/feminine", "drawn_gap/feminine minus masculine"}
+    assert ROWS.table()[1][3][:5] == (
         "drawn_share", "triplet", "job-nurse", None, "feminine",
     )  # fmt: skip

@@ -142,7 +142,7 @@ def test_what_cannot_be_listed_is_told(suite, capsys, arguments, expected):
         ("audits", "parity: sample, samples"),
         ("audits", "neutrality: triplets, triplet"),
         ("tables", "checks: model, created, test, metric, subject, outcome"),
-        ("tables", "(runs with one of these audits have its tables, too: "),
+        ("tables", "refusals: model, created, metric, about, subject"),
     ],
 )
 def test_what_a_researcher_looks_up_is_listed(capsys, kind, expected):

@@ -46,7 +46,7 @@ def run_of(name, stereotypes, **more):
     rows = Rows(tuple(row for pair in stereotypes for row in pair))
     run = RunRecord(
         "2026-01-01T00:00:00+00:00", 1.0, name, {}, {}, WORK,
-        audits={"stereotypes": AuditRecord.of(rows)}, **more,
+        audits={"stereotypes": AuditRecord(rows=rows.rows)}, **more,
     )  # fmt: skip
     return with_blocks(run)
 

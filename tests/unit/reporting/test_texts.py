@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import Interval, Limit, Outcome, Row
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting import write_all
@@ -119,14 +118,13 @@ def test_how_well_the_detector_is_known_is_told(record):
     assert how_known(replace(record, audits={})) == NEVER
     by_label = {"male": Interval(0.96, 0.9, 0.99, 0.95, "test", 90), "female": None}
     rows = (
-        Row("filter_f1", decides, "detector", counts={"images": 200}),
         *(
             Row("accuracy", f"{decides} on {label}", "detector", value,
-                {"detector": decides, "label": label})
+                {"detector": decides, "label": label}, counts={"labels": 200})
             for label, value in by_label.items()
         ),
     )  # fmt: skip
-    known = replace(record, audits={"detector_validation": AuditRecord.of(Rows(rows))})
+    known = replace(record, audits={"detector_validation": AuditRecord(rows=rows)})
     assert how_known(known) == "measured on 200 labels: male 0.96 [0.90, 0.99], female -"
     assert "measured on 200 labels: male 0.96" in render_markdown(known)
     assert NEVER in render_markdown(replace(record, audits={}))

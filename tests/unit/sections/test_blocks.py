@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.data import Interval, Mask, Outcome
+from pytest_t2i.data import Interval, Mask, Outcome, Row
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown, section_lines
 from pytest_t2i.reporting.terminal import summary_lines, terminal_lines
@@ -63,20 +63,16 @@ BLOCKS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    words: str
-
-
-class Shows(Audit[Part]):
+class Shows(Audit):
     name = "shows"
 
-    def sections(self, record, run):
+    def sections(self, rows, run):
         return [Section("What was seen", tuple(BLOCKS.values()))]
 
 
 def record():
-    parts = {"shows": AuditRecord(1, Part("x")), "gone": AuditRecord(1, {"plain": 1})}
+    seen = AuditRecord(rows=(Row("seen", "model", "model", 1.0),))
+    parts = {"shows": seen, "gone": seen}
     return RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, audits=parts)
 
 
@@ -115,8 +111,7 @@ def test_the_terminal_shows_the_summary_alone():
 
 def test_a_record_of_an_audit_that_is_not_installed_is_kept_and_not_shown():
     run = record()
-    assert run.part("gone") is None
-    assert run.audits["gone"].record == {"plain": 1}
+    assert run.part("gone").one("seen").value == 1.0
     assert run.sections == []
 
 
@@ -171,7 +166,7 @@ def test_a_table_without_styles_writes_all_as_its_digits_say():
 
 def test_bars_begin_where_their_chart_says(tmp_path):
     class Halves(Shows):
-        def sections(self, record, run):
+        def sections(self, rows, run):
             hat = Bar("hat", KNOWN, kind="female")
             return [Section("Halves", (BarChart("share", (hat,), 0.0, 1.0, middle=0.5),))]
 
@@ -198,7 +193,7 @@ def test_a_score_beside_a_bar_is_shown_by_every_renderer(tmp_path):
     )
 
     class Scored(Shows):
-        def sections(self, record, run):
+        def sections(self, rows, run):
             return [Section("s", (chart,))]
 
     page = render_html(shown_by(Scored()), tmp_path)

@@ -6,11 +6,11 @@ heavy is imported where it is needed, and ``t2i.Measurement`` loads when it is u
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import pytest_t2i as t2i
-from pytest_t2i import Audit, AuditContext, Fixture, Frame, Interval, MetricInfo, Summary, sections
+from pytest_t2i import Audit, AuditContext, Fixture, Interval, MetricInfo, Row, Rows, sections
 
 SIMPSON = MetricInfo(
     "simpson_diversity", 0.0, 1.0, "lower", "Simpson 1949", "Simpson diversity", in_baselines=True
@@ -40,27 +40,12 @@ def simpson_interval(counts: Sequence[int], level: float, seed: int) -> Interval
     return Interval(estimate, low, high, level, "bootstrap", total)
 
 
-@dataclass(frozen=True)
-class PromptEvenness:
-    """One prompt."""
-
-    prompt: str
-    simpson: Interval | None
-
-
-@dataclass(frozen=True)
-class Evenness:
-    """The audit's part of run.json."""
-
-    prompts: tuple[PromptEvenness, ...]
-
-
-class EvennessAudit(Audit[Evenness]):
+class EvennessAudit(Audit):
     """Do the labels of each prompt vary, whichever they are?"""
 
     name = "evenness"
     metrics = (SIMPSON,)
-    record_type = Evenness
+    title = "How evenly labels are spread"
     recorded_type = dict[str, Interval]
 
     @property
@@ -75,13 +60,15 @@ class EvennessAudit(Audit[Evenness]):
         counts = list(context.one_sample(prompt, test).groups.values())
         settings = context.settings
         interval = simpson_interval(counts, settings.confidence, settings.seed)
+        absent = "" if interval else "fewer than two images have a label"
+        row = Row(SIMPSON.name, prompt.id, "prompt", interval, absent=absent)
         return t2i.Measurement(
             SIMPSON,
             prompt.id,
             interval,
             images=sum(counts),
-            absent="fewer than two images have a label",
-            compared=t2i.Compared(self.name, PromptEvenness(prompt.id, interval)),
+            absent=absent,
+            compared=t2i.Compared(self.name, row),
             change=lambda baseline, margin, level: self._change(
                 baseline, prompt.id, interval, MARGIN if margin is None else margin, level
             ),
@@ -95,33 +82,23 @@ class EvennessAudit(Audit[Evenness]):
             return t2i.Change.absent_because(SIMPSON, margin, f"nothing is recorded of {prompt}")
         return t2i.worsening(SIMPSON, known, now, margin=margin, level=level)
 
-    def record(self, context: AuditContext) -> Evenness | None:
-        """What the tests compared."""
-        found = {one.prompt: one for one in context.compared(self.name)}
-        return Evenness(tuple(found.values())) if found else None
+    def rows(self, context: AuditContext) -> list[Row]:
+        """What the tests compared; frame, series, comparison and card follow."""
+        return list({row.subject: row for row in context.compared(self.name)}.values())
 
     def recorded(self, context: AuditContext) -> dict[str, Any] | None:
         """The same for a baseline."""
-        part = self.record(context)
-        known = part.prompts if part else ()
-        return {one.prompt: asdict(one.simpson) for one in known if one.simpson} or None
+        known = {row.subject: row.interval for row in self.rows(context)}
+        return {name: asdict(found) for name, found in known.items() if found} or None
 
-    def sections(self, record: Evenness, run: Any) -> list[sections.Section]:
-        """A chart, and a line for the terminal."""
-        checks = run.checks_of(SIMPSON.name)
-        bars = tuple(
-            sections.Bar.judged(one.prompt, one.simpson, checks.get(one.prompt, ()))
-            for one in record.prompts
-        )
-        told = sections.Paragraph(self.summary(record).headline, "summary")
-        chart = sections.BarChart("Labels of each prompt", bars, 0.0, 1.0, "Simpson diversity")
-        return [sections.Section("How evenly labels are spread", (told, chart))]
-
-    def summary(self, record: Evenness) -> Summary:
-        """The least even prompt, a series for comparisons, and a table."""
-        known = {one.prompt: one.simpson for one in record.prompts if one.simpson}
+    def in_words(self, rows: Rows) -> str:
+        """The least even prompt."""
+        known = {row.subject: row.interval for row in rows if row.interval}
         least = min(known, key=lambda name: known[name].estimate, default=None)
         told = "no prompt has labels" if least is None else f"least even: {least} {known[least]}"
-        rows = [(one.prompt, one.simpson) for one in record.prompts]
-        frame = Frame(("prompt", "simpson_diversity"), rows)
-        return Summary(f"Simpson diversity, {told}", known, {"evenness": frame})
+        return f"Simpson diversity, {told}"
+
+    def blocks(self, rows: Rows, run: Any) -> list[sections.Block]:
+        """A chart of the rows, with limits and verdicts of their checks."""
+        del rows, run
+        return [sections.RowChart("Labels of each prompt", (SIMPSON.name,), "prompt")]

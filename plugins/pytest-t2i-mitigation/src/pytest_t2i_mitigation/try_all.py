@@ -11,11 +11,16 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from pytest_t2i import Interval, Outcome, RunRecord, T2IError, read_run
+from pytest_t2i import Interval, Outcome, Rows, RunRecord, T2IError, read_run
 
-from pytest_t2i_mitigation.mitigated.known import BIAS_REDUCTION, HARMS
-from pytest_t2i_mitigation.mitigated.record import MitigatedPart
-from pytest_t2i_mitigation.mitigated.report import outcome_of
+from pytest_t2i_mitigation.mitigated.known import BIAS_REDUCTION, FRECHET, HARMS, KERNEL
+from pytest_t2i_mitigation.mitigated.report import (
+    distances,
+    mitigation_of,
+    outcome_of,
+    reductions,
+    scores,
+)
 
 GROUP = "pytest_t2i.mitigations"
 AUDIT = "mitigated"
@@ -36,10 +41,10 @@ class Tried:
     """Why the run failed, in a line."""
 
     @property
-    def part(self) -> MitigatedPart | None:
-        """The part of the run that the audit recorded, or None."""
-        part: MitigatedPart | None = None if self.run is None else self.run.part(AUDIT)
-        return part
+    def rows(self) -> Rows | None:
+        """The rows of the audit, or None."""
+        rows = Rows() if self.run is None else self.run.part(AUDIT)
+        return rows if rows.rows else None
 
     @property
     def outcome(self) -> Outcome | None:
@@ -114,25 +119,31 @@ def table(tried: Sequence[Tried]) -> list[str]:
 
 def _distances(tried: Sequence[Tried]) -> list[str]:
     """Return the lines of the thesis' own evaluation: D and B by space, FID and KID."""
-    parts = [(row.mitigation, row.part) for row in tried if row.part is not None]
-    rows = [
-        (name, d.space, *map(_digits, (d.plain, d.mitigated, d.score)))
-        for name, part in parts
-        for d in part.distances
+    measured = [(one.mitigation, one.rows) for one in tried if one.rows is not None]
+    spaces = [
+        (name, space, *map(_digits, values))
+        for name, rows in measured
+        for space, *values in distances(rows)
     ]
-    if not rows:
+    if not spaces:
         return []
+    sets_of = [(name, rows.one(FRECHET), rows.one(KERNEL)) for name, rows in measured]
     sets = [
-        (name, f"{part.sets.frechet:.4f}", _digits(part.sets.kernel), str(part.sets.images))
-        for name, part in parts
-        if part.sets is not None and part.sets.frechet is not None
+        (
+            name,
+            f"{fid.value:.4f}",
+            _digits(kid.interval if kid else None),
+            str(fid.counts["images"]),
+        )
+        for name, fid, kid in sets_of
+        if fid is not None and fid.value is not None
     ]
-    encoders = {part.sets.encoder for _, part in parts if part.sets is not None}
+    encoders = {str(fid.facts["encoder"]) for _, fid, _ in sets_of if fid is not None}
     by = f"FID and KID from the plain pictures, features of {', '.join(sorted(encoders))}"
     return [
         "",
         "distance from both genders (thesis eq. 4.26, 4.27)",
-        *_aligned([("mitigation", "space", "D plain", "D mitigated", "B"), *rows]),
+        *_aligned([("mitigation", "space", "D plain", "D mitigated", "B"), *spaces]),
         "",
         f"{by} of unit length; FID is biased upwards, KID is not",
         *_aligned([("mitigation", "FID", "KID", "pictures"), *sets]),
@@ -154,16 +165,17 @@ def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _plain(tried: Sequence[Tried]) -> list[str]:
-    before = next((one.part.judges[0].before for one in tried if one.part is not None), None)
+    before = next((scores(one.rows)[0] for one in tried if one.rows is not None), None)
     return [] if before is None else [f"plain: model bias score {_short(before)}"]
 
 
 def _cells(tried: Tried) -> tuple[str, ...]:
-    part = tried.part
-    if part is None or tried.run is None:
+    rows = tried.rows
+    if rows is None or tried.run is None:
         return (tried.mitigation, "", "", "", "", "not measured")
-    first, second = (_short(judge.reduction) for judge in part.judges)
-    passes, verdict = f"{part.passes:.3g}", _verdict(tried.run)
+    gained = list(map(_short, reductions(rows).values()))
+    first, second = gained[0], gained[-1]
+    passes, verdict = f"{mitigation_of(rows)[1]:.3g}", _verdict(tried.run)
     return (tried.mitigation, first, second, _lost(tried.run), passes, verdict)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Fixture
+from pytest_t2i.audits.audit import Audit, Fixture
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.objects import (
     EXPECTED,
@@ -21,7 +21,7 @@ from pytest_t2i.audits.objects import (
     object_chart,
     scored,
 )
-from pytest_t2i.audits.rows import RowAudit, Rows
+from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import Mask, Row
 from pytest_t2i.sections import Block, Cell, Note, Overlay, Overlays, RowChart, Table
 from pytest_t2i.sections.words import several
@@ -48,7 +48,7 @@ PICTURES = (
 )
 
 
-class DependenciesAudit(RowAudit):
+class DependenciesAudit(Audit):
     """The audit that sorts the objects of triplets by what brought them in."""
 
     name = "dependencies"
@@ -79,21 +79,23 @@ class DependenciesAudit(RowAudit):
 
         return measure.needs(context, test) if self.name in test.selection.fixtures else ()
 
-    def record(self, context: AuditContext) -> Rows | None:
-        """Return the rows of every group, with a picture of each that occurs (Wu Figure 5)."""
+    def rows(self, context: AuditContext) -> Iterator[Row | Block]:
+        """Yield the rows of every group, and a picture of each that occurs (Wu Figure 5)."""
         from pytest_t2i.audits.dependencies.groups import GROUPS
         from pytest_t2i.audits.dependencies.measure import Dependencies
         from pytest_t2i.audits.objects.counts import all_counted
 
         found = all_counted(Dependencies, context, self.name)
         if found is None:
-            return None
+            return
         examples = [(group, found.example(group)) for group in GROUPS]
         pictures = tuple(
             _overlay(found, group, example) for group, example in examples if example is not None
         )
-        rows = tuple(row for group in GROUPS for row in _group_rows(found, group, GROUPS))
-        return Rows(rows, (Overlays(pictures), Note(PICTURES)) if pictures else ())
+        for group in GROUPS:
+            yield from _group_rows(found, group, GROUPS)
+        if pictures:
+            yield from (Overlays(pictures), Note(PICTURES))
 
     def in_words(self, rows: Rows) -> str:
         """Return the number of images whose groups are known, in words."""

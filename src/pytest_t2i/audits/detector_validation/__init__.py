@@ -6,14 +6,13 @@ It follows Lyu section 3.5, Tables 1 to 3. Tests use the fixtures ``trial`` and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Fixture
+from pytest_t2i.audits.audit import Audit, Fixture
 from pytest_t2i.audits.context import AuditContext
-from pytest_t2i.audits.rows import RowAudit, Rows, row_of_measurement
-from pytest_t2i.audits.summary import Summary
+from pytest_t2i.audits.rows import Rows, row_of_measurement
 from pytest_t2i.data import Interval, Row, Undetected
 from pytest_t2i.sections import Album, Block, Column, Note, Paragraph, Picture, Table
 from pytest_t2i.sections.words import reason_words, said, several
@@ -40,7 +39,7 @@ ACCURACY, KEPT = "accuracy", "kept_share"
 PICTURES = "The frame and the first word show people's label, the line below the detector's."
 
 
-class DetectorValidation(RowAudit):
+class DetectorValidation(Audit):
     """The audit of every detector on labelled images: filter, labels and bias scores."""
 
     name = "detector_validation"
@@ -66,16 +65,14 @@ class DetectorValidation(RowAudit):
         "and kept; deviation is that of the model bias score. The best of each column is bold."
     )
 
-    def record(self, context: AuditContext) -> Rows | None:
-        """Return the rows of every detector with its mistakes; None where no test asks for one."""
+    def rows(self, context: AuditContext) -> Iterator[Row | Block]:
+        """Yield the rows of every detector, and an album of its mistakes."""
         from pytest_t2i.audits.detector_validation.trials import trials
 
-        if not _is_asked(context):
-            return None
-        found = trials(context)
-        rows = tuple(row for trial in found for row in _rows(trial))
-        albums = tuple(_album(trial) for trial in found if trial.mistakes)
-        return Rows(rows, albums) if rows else None
+        for trial in trials(context) if _is_asked(context) else ():
+            yield from _rows(trial)
+            if trial.mistakes:
+                yield _album(trial)
 
     def recorded(self, context: AuditContext) -> dict[str, Any] | None:
         """Return what each detector said of each image, for a baseline."""
@@ -103,23 +100,6 @@ class DetectorValidation(RowAudit):
         lines = (Paragraph(_in_words(rows, row), "summary") for row in tried)
         return [Note(_tried_on(rows, tried[0])), *lines, _table(rows), *rows.pictures]
 
-    def summary(self, record: Rows) -> Summary:
-        """Return the table of rows, and the accuracy of each detector in words."""
-        from pytest_t2i.audits.peoples_labels import told_accuracy
-
-        tried = _tried(record)
-        most = max((row.counts.get("images", 0) for row in tried), default=0)
-        return replace(
-            super().summary(record),
-            measured={
-                row.subject: told_accuracy(
-                    row.counts.get("images", 0), _accuracies(record, row.subject)
-                )
-                for row in tried
-            },
-            labels=f"detectors were tried on {most} labelled images" if most else "",
-        )
-
 
 def _is_asked(context: AuditContext) -> bool:
     return any(test.selection.detectors for test in context.tests)
@@ -138,7 +118,8 @@ def _rows(trial: Trial) -> Iterator[Row]:
         yield row_of_measurement(measurement, "detector", facts=facts, counts=counts)
     for label in trial.labels:
         dims = {"detector": trial.detector, "label": label}
-        yield row_of_measurement(trial.accuracy(label), "detector", dims)
+        labels = {"labels": len(trial.labelled)}
+        yield row_of_measurement(trial.accuracy(label), "detector", dims, counts=labels)
     if trial.is_gender:
         score, by_people = trial.model_bias_score(), trial.model_bias_score(by_people=True)
         absent = "" if score is not None else "no image is clear"

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import attributes
+from pytest_t2i.audits.audit import Audit, attributes
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.rows import RowAudit, Rows
+from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import (
     FORESEEN,
     JPEG,
@@ -61,7 +61,7 @@ Judged = Mapping[str, tuple[Interval, str]]
 in words."""
 
 
-class EmergenceAudit(RowAudit):
+class EmergenceAudit(Audit):
     """The audit of how an attribute gets into a prompt's images, step by step."""
 
     name, place = "emergence", 70
@@ -85,23 +85,20 @@ class EmergenceAudit(RowAudit):
         yield from measure.needs(context, test)
         yield from predisposition.needs(context, test)
 
-    def record(self, context: AuditContext) -> Rows | None:
-        """Return the rows of every curve, with curves of single images and film strips."""
-        rows: list[Row] = []
-        drafts: list[Block] = []
+    def rows(self, context: AuditContext) -> Iterator[Row | Block]:
+        """Yield the rows of every curve, with curves of single images and film strips."""
         names: set[str] = set()
         for emergence in _emergences(context):
             header, *steps = _curve_rows(emergence, names)
-            rows += [header, *steps]
+            yield from (header, *steps)
             if emergence.band is not None:
                 curves = emergence.curves[:SHOWN].round(4).tolist()
                 own = tuple(map(tuple, curves))
-                drafts.append(CurveChart(_name(header), emergence.band.mean, -1.0, 1.0, curves=own))
+                yield CurveChart(_name(header), emergence.band.mean, -1.0, 1.0, curves=own)
         for foreseen, strips in _foreseens(context):
             header, *steps = _foreseen_rows(foreseen, names)
-            rows += [header, *steps]
-            drafts.append(CurveChart(_name(header), (), 0.0, 1.0, strips=_strips(foreseen, strips)))
-        return Rows(tuple(rows), tuple(drafts)) if rows else None
+            yield from (header, *steps)
+            yield CurveChart(_name(header), (), 0.0, 1.0, strips=_strips(foreseen, strips))
 
     def in_words(self, rows: Rows) -> str:
         """Return the attribute that the first step leads to most, by its band; "" without any."""
@@ -118,14 +115,14 @@ class EmergenceAudit(RowAudit):
         leads = "adds most of" if first.estimate > 0 else "leads to none, least away from"
         return f"emergence (SPI, centred): first step {leads} {_title(most)}, {_ends(first)}{half}"
 
-    def sections(self, record: Rows, run: Any) -> Sequence[Section]:
+    def sections(self, rows: Rows, run: Any) -> Sequence[Section]:
         """Return a section for SPI and one for denoising previews, where they were measured."""
         found = []
-        if spi := _spi_blocks(record, run):
-            line = _of_checks(record, _judged(run)) or self.in_words(record)
+        if spi := _spi_blocks(rows, run):
+            line = _of_checks(rows, _judged(run)) or self.in_words(rows)
             told = [Paragraph(line, "summary")] if line else []
             found.append(Section(self.title, (*told, Note(self.reading), *spi)))
-        if charts := tuple(_foreseen_charts(record)):
+        if charts := tuple(_foreseen_charts(rows)):
             found.append(Section("Denoising previews", (Note(FORESEEN_NOTE), *charts)))
         return found
 

@@ -15,7 +15,6 @@ from pytest_t2i.audits.audit import Keyword
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.contrast_audit import Contrast, ContrastAudit
 from pytest_t2i.audits.rows import Rows
-from pytest_t2i.audits.summary import Figure, Summary
 from pytest_t2i.data import About, Interval, Row
 from pytest_t2i.errors import ConfigurationError, names_of
 from pytest_t2i.generation.spaces import PAPER, SPACES, is_space, space_words
@@ -146,18 +145,10 @@ class NeutralityAudit(ContrastAudit):
         cells = tuple(map(_row, rows.of(METRIC)))
         return [*_charts(rows), Table("Similarities by space", COLUMNS, cells)]
 
-    def summary(self, record: Rows) -> Summary:
-        """Return what follows from the rows, and the widest gap as a figure."""
-        return replace(super().summary(record), figures=list(self._figures(record)))
-
-    def _figures(self, rows: Rows) -> Iterator[Figure]:
+    def first(self, rows: Rows) -> Row | None:
+        """Return the widest gap over all triplets."""
         gaps = _of_model(rows)
-        if gaps:
-            widest, interval = max(gaps, key=lambda pair: abs(pair[1].estimate))
-            space = widest.dims["space"]
-            notes = (f"widest of {len(gaps)} spaces: {space}", "> 0 leans masculine")
-            value = f"{interval.estimate:+.3f}".replace("-", "\u2212")
-            yield Figure("Similarity gap", value, notes, self.title)
+        return max(gaps, key=lambda pair: abs(pair[1].estimate))[0] if gaps else None
 
 
 SIDES = ("masculine", "feminine")

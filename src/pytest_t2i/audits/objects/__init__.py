@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Fixture, Keyword
+from pytest_t2i.audits.audit import Audit, Fixture, Keyword
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.rows import RowAudit, Rows, row_of_measurement
+from pytest_t2i.audits.rows import Rows, row_of_measurement
 from pytest_t2i.data import Row
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.sections import Block, Paragraph, RowChart, Table
@@ -47,7 +47,7 @@ EXPECTED = Keyword(_expected, ())
 """The keyword for objects that are expected to depend on gender, with the reasons."""
 
 
-class ObjectsAudit(RowAudit):
+class ObjectsAudit(Audit):
     """The audit of which objects come with masculine prompts, and which with feminine ones."""
 
     name = "objects"

@@ -9,32 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Fixture, attributes
+from pytest_t2i.audits.audit import Audit, Fixture, attributes
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.rows import RowAudit, Rows
-from pytest_t2i.audits.summary import AFTER_FAILURE, FirstScreen, PromptScore, Step, Summary
+from pytest_t2i.audits.next_step import AFTER_FAILURE, Step
+from pytest_t2i.audits.rows import Rows
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.samples import Sample, Samples
-    from pytest_t2i.data import Row
+    from pytest_t2i.data import PromptScore, Row
     from pytest_t2i.sections import Section
     from pytest_t2i.verdicts.baseline_file import Baseline
     from pytest_t2i.verdicts.check import Check
 
+SCORES = (("model_bias_score", "model"), ("group_distance", "model"))
 
-class ParityAudit(RowAudit):
+
+class ParityAudit(Audit):
     """The audit of how far the images of a prompt, and of all prompts, are from even."""
 
     name = "parity"
     place = 10
-    first_screen = FirstScreen(
-        "model_bias_score",
-        section="Model bias score",
-        words="pytest_t2i.sections.words:of_hundred_images",
-        ends=("0 even", "1 one gender only"),
-        change=("fairer", "more biased"),
-        of_prompts=("prompt_bias_score", "group_distance"),
-    )
+    scope = "Balance of gender in images of prompts that leave it open."
     certified = ("prompt_bias_score", "model_bias_score")
     of_sample = attributes(
         f"{__name__}.sample_members:PromptParity",
@@ -87,23 +82,22 @@ class ParityAudit(RowAudit):
 
         return measured_rows.measured_rows(context)
 
-    def sections(self, record: Rows, run: Any) -> Sequence[Section]:
+    def sections(self, rows: Rows, run: Any) -> Sequence[Section]:
         """Return the sections of scores, groups, crossed axes and corrections."""
         from pytest_t2i.audits.parity import report
 
-        return report.sections(record, run)
+        return report.sections(rows, run)
 
-    def summary(self, record: Rows) -> Summary:
-        """Return what is shown outside of the sections."""
-        from pytest_t2i.audits.parity import report
+    def first(self, rows: Rows) -> Row | None:
+        """Return the score of the model by the deciding detector: of genders, or of groups."""
+        scores = (row for row in rows if (row.metric, row.about) in SCORES)
+        return next(scores, None)
 
-        return report.summary(record)
-
-    def next_steps(self, record: Rows, context: AuditContext) -> Iterator[Step]:
+    def next_steps(self, rows: Rows, context: AuditContext) -> Iterator[Step]:
         """Return which prompts explain a model's failure, and what would settle it."""
         from pytest_t2i.audits.parity import advice
 
-        del record
+        del rows
         texts = advice.after_failures(context, context.recorded)
         return (Step(AFTER_FAILURE, text, "failure") for text in texts)
 

@@ -36,8 +36,11 @@ NO_LABEL = "no image with a label"
 
 def measured_rows(context: AuditContext) -> Iterator[Row]:
     """Yield the rows over all prompts of a run, those of the deciding detector first."""
-    yield from _scores(context)
-    yield from _groups(context)
+    for detector in context.detectors:
+        samples = _all_samples(context, detector)
+        if samples.members:
+            yield from _scores(context, detector, samples)
+            yield from _groups(context, detector, samples)
     yield from _crossed(context)
     yield from _corrected(context)
 
@@ -47,19 +50,15 @@ def _tells_gender(context: AuditContext, detector: str) -> bool:
     return set(CLEAR) <= set(context.observations.labels(DetectorRef(detector)))
 
 
-def _scores(context: AuditContext) -> Iterator[Row]:
-    """Yield the scores over all prompts and axis by axis, by each detector."""
-    for detector in context.detectors:
-        samples = _all_samples(context, detector)
-        if not samples.members:
-            return
-        if not _tells_gender(context, detector):
-            continue
-        labelled = context.given_labels if detector == context.detectors[0] else None
-        by_people = given_correction(samples, labelled)
-        yield _score("model", detector, samples, by_people)
-        if len(axes := samples.by_axis()) > 1:
-            yield from (_score(name, detector, part, by_people) for name, part in axes.items())
+def _scores(context: AuditContext, detector: str, samples: Samples) -> Iterator[Row]:
+    """Yield the scores over all prompts and axis by axis."""
+    if not _tells_gender(context, detector):
+        return
+    labelled = context.given_labels if detector == context.detectors[0] else None
+    by_people = given_correction(samples, labelled)
+    yield _score("model", detector, samples, by_people)
+    if len(axes := samples.by_axis()) > 1:
+        yield from (_score(name, detector, part, by_people) for name, part in axes.items())
 
 
 def _score(name: str, detector: str, samples: Samples, by_people: Correction | None) -> Row:
@@ -94,30 +93,27 @@ def _score(name: str, detector: str, samples: Samples, by_people: Correction | N
     )
 
 
-def _groups(context: AuditContext) -> Iterator[Row]:
-    """Yield the groups of each detector with labels other than male and female."""
-    for detector in context.detectors:
-        if set(context.observations.labels(DetectorRef(detector))) == set(CLEAR):
-            continue
-        samples, dims = _all_samples(context, detector), {"detector": detector}
-        shares = groups.shares_of_model(samples)
-        if len(shares) < 2:  # noqa: PLR2004 - a share needs another one
-            continue
-        counts = {name: sum(sample.groups.get(name, 0) for sample in samples) for name in shares}
-        for name, share in shares.items():
-            images = {"images": counts[name]}
-            yield Row(GROUP, name, "group", share, dims, {"name": name}, images)
-        yield Row(DISTANCE, "model", "model", mean_interval_of(EVEN, samples), dims, {}, counts)
-        prompts = [
-            Row(
-                DISTANCE, sample.prompt.id, "prompt", distance, dims,
-                {"name": sample.prompt.id, "labelled": sample.counts.total()},
-                dict(sample.groups), "" if distance else NO_LABEL,
-            )
-            for sample in samples
-            for distance in [of_member(EVEN, sample).interval]
-        ]  # fmt: skip
-        yield from sorted(prompts, key=_furthest_first)
+def _groups(context: AuditContext, detector: str, samples: Samples) -> Iterator[Row]:
+    """Yield the groups of a detector with labels other than male and female."""
+    if set(context.observations.labels(DetectorRef(detector))) == set(CLEAR):
+        return
+    dims, shares = {"detector": detector}, groups.shares_of_model(samples)
+    if len(shares) < 2:  # noqa: PLR2004 - a share needs another one
+        return
+    counts = {name: sum(sample.groups.get(name, 0) for sample in samples) for name in shares}
+    for name, share in shares.items():
+        yield Row(GROUP, name, "group", share, dims, {"name": name}, {"images": counts[name]})
+    yield Row(DISTANCE, "model", "model", mean_interval_of(EVEN, samples), dims, {}, counts)
+    prompts = [
+        Row(
+            DISTANCE, sample.prompt.id, "prompt", distance, dims,
+            {"name": sample.prompt.id, "labelled": sample.counts.total()},
+            dict(sample.groups), "" if distance else NO_LABEL,
+        )
+        for sample in samples
+        for distance in [of_member(EVEN, sample).interval]
+    ]  # fmt: skip
+    yield from sorted(prompts, key=_furthest_first)
 
 
 def _furthest_first(row: Row) -> tuple[float, str]:
@@ -180,7 +176,8 @@ def _corrected(context: AuditContext) -> Iterator[Row]:
     )
     for label, share in corrected.accuracy.items():
         absent = "" if share else NO_LABEL
-        yield Row(ACCURACY, detector, "detector", share, {"label": label}, {}, {}, absent)
+        counts = {"labels": corrected.labels}
+        yield Row(ACCURACY, detector, "detector", share, {"label": label}, {}, counts, absent)
     for sample, interval in zip(corrected.samples, scores.prompts, strict=True):
         by_people = replace(sample, corrected=corrected.of_prompt(sample.prompt))
         value: Interval = interval_of(Bias(), by_people) or interval

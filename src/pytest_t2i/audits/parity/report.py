@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_t2i.audits.parity.measured_rows import (
-    ACCURACY,
     CORRECTED,
     CORRECTED_PROMPT,
     DISTANCE,
@@ -14,12 +13,10 @@ from pytest_t2i.audits.parity.measured_rows import (
     MEN,
     SCORE,
 )
-from pytest_t2i.audits.peoples_labels import of_annotators, told_accuracy
 from pytest_t2i.audits.rows import Rows
-from pytest_t2i.audits.summary import Figure, Summary, Value
 from pytest_t2i.data import Row
 from pytest_t2i.sections import Block, Cell, Note, Paragraph, RowChart, Section, Table
-from pytest_t2i.sections.words import of_hundred_images, several
+from pytest_t2i.sections.words import corrected_by, several
 from pytest_t2i.verdicts.check import Check
 
 TITLE = "Model bias score"
@@ -194,7 +191,7 @@ def _correction(rows: Rows, checks: Sequence[Check]) -> Section:
     return Section(title, tuple(blocks))
 
 
-def _corrected_in_words(rows: Rows, checks: Sequence[Check] = ()) -> str:
+def _corrected_in_words(rows: Rows, checks: Sequence[Check]) -> str:
     """Return the corrected score in words, with the number of labels and the uncorrected score."""
     row = next(iter(rows.of(CORRECTED, "detector")), None)
     if row is None:
@@ -209,99 +206,9 @@ def _corrected_in_words(rows: Rows, checks: Sequence[Check] = ()) -> str:
     halve = row.facts.get("labels_to_halve")
     more = f"; {halve} more labels would halve the labels' part of the interval" if halve else ""
     before = f"{beside:.3f}" if isinstance(beside, float) else "unknown"
-    return f"{_by_labels(row)}: model bias score {score} (uncorrected {before}){more}"
-
-
-def _by_labels(row: Row) -> str:
-    """Return ``corrected by 30 labels of 2 annotators`` with these numbers."""
-    labels = several(row.counts.get("labels", 0), "label")
-    return f"corrected by {labels}{of_annotators(row.counts.get('annotators'))}"
+    return f"{corrected_by(row.counts)}: model bias score {score} (uncorrected {before}){more}"
 
 
 def _is_by_people(check: Check) -> bool:
     of_model = (check.metric, check.subject, check.against) == (SCORE, "model", "limit")
     return of_model and check.is_by_people and check.estimate is not None
-
-
-# outside the sections
-
-
-def summary(rows: Rows) -> Summary:
-    """Return the score in words, the deciding detector's scores as series, and figures."""
-    models, distances = rows.of(SCORE), rows.of(DISTANCE)
-    first = models[0].dims.get("detector") if models else None
-    scores = [*models, *rows.of(SCORE, "group")]
-    series = {
-        f"{SCORE}/{row.subject}": row.interval
-        for row in scores
-        if row.interval is not None and row.dims.get("detector") == first
-    } | {row.series: row.interval for row in distances if row.interval is not None}
-    correction = next(iter(rows.of(CORRECTED, "detector")), None)
-    accuracy = {str(row.dims.get("label")): row.interval for row in rows.of(ACCURACY, "detector")}
-    measured = {}
-    if correction is not None and accuracy:
-        labels = correction.counts.get("labels", 0)
-        measured = {correction.subject: told_accuracy(labels, accuracy)}
-    headline = "; ".join(_groups_in_words(rows, row) for row in distances)
-    if models:
-        by_people = correction is not None and "uncorrected" in models[0].facts
-        headline = _corrected_in_words(rows) if by_people else _score_in_words(models[0])
-    axes = dict.fromkeys(row.subject for row in rows.of(SCORE, "group"))
-    over = f" over {', '.join(axes)}" if axes else ""
-    return Summary(
-        headline,
-        series,
-        {"parity": rows.frame()},
-        values=[
-            Value(row.metric, row.subject, row.interval, str(row.dims.get("detector")))
-            for row in (*scores, *distances)
-        ],
-        figures=(*map(_figure, models[:1]), *(_groups_figure(rows, row) for row in distances)),
-        scope=f"Balance of gender in images of prompts that leave it open{over}.",
-        measured=measured,
-        labels="" if correction is None else _by_labels(correction),
-        limitations=()
-        if correction
-        else ("The detector's mistakes are not corrected by people's labels.",),
-    )
-
-
-def _figure(row: Row) -> Figure:
-    """Return the figure of the score, for a run that does not judge it."""
-    title, interval = "Model bias score, not judged", row.interval
-    if interval is None:
-        return Figure(title, "none", ("no clear image",), TITLE, metric=SCORE)
-    paper, floor = (
-        f"{fact:.3f}" if isinstance(fact, float) else "\u2013"
-        for fact in (row.facts.get("paper"), row.facts.get("fair_model"))
-    )
-    uncorrected = row.facts.get("uncorrected")
-    ends = f"{interval.level:.0%} interval [{interval.low:.3f}, {interval.high:.3f}]"
-    over = f"over all {row.counts.get('prompts', 0)} prompts of this run"
-    in_images = of_hundred_images(interval.estimate)
-    reference = row.facts.get("fair_model")
-    if isinstance(uncorrected, float):
-        beside = f"corrected by people's labels; uncorrected {uncorrected:.3f}"
-        notes, reference = (in_images, ends, over, beside), None
-    else:
-        fair = f"a fair model shows {floor} by chance (the dotted line)"
-        beside = f"not corrected for few images: {paper}; {fair}"
-        notes = (in_images, f"{ends}, corrected", over, beside)
-    known = reference if isinstance(reference, float) else None
-    return Figure(title, f"{interval.estimate:.3f}", notes, TITLE, interval, known, SCORE)
-
-
-def _groups_figure(rows: Rows, row: Row) -> Figure:
-    """Return the figure of the distance."""
-    detector, distance = row.dims.get("detector"), row.interval
-    title, section = "Distance from even shares", f"Groups by {detector}"
-    ranked = [(each.subject, each.interval) for each in _ranked(rows, row) if each.interval]
-    if distance is None or not ranked:
-        return Figure(title, "none", ("no image with a label",), section)
-    most, share = ranked[0]
-    notes = (
-        f"{len(ranked)} groups by {detector}; 0 is even",
-        f"{distance.level:.0%} interval [{distance.low:.3f}, {distance.high:.3f}]",
-        f"most often {most}: {share.estimate:.3f} of the images with a label",
-    )
-    return Figure(title, f"{distance.estimate:.3f}", notes, section, distance)

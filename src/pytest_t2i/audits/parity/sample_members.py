@@ -11,8 +11,7 @@ from pytest_t2i.audits.parity import groups
 from pytest_t2i.audits.parity.change import model_change, prompt_change
 from pytest_t2i.audits.samples import Sample, Samples
 from pytest_t2i.audits.score import interval_of, of_member, of_model, settled
-from pytest_t2i.audits.summary import PromptScore
-from pytest_t2i.data import Interval
+from pytest_t2i.data import Interval, PromptScore
 from pytest_t2i.metrics import prompt_bias_score
 from pytest_t2i.statistics import share_interval
 from pytest_t2i.verdicts.measurement import Measurement

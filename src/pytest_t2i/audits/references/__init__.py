@@ -7,7 +7,7 @@ Tests receive the distribution as the fixture ``reference``, and the distance fr
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_t2i.audits.audit import Audit, Fixture, attributes
 from pytest_t2i.audits.context import AskedTest, AuditContext
@@ -30,7 +30,7 @@ def _unmet(settings: Settings) -> str:
     return ""
 
 
-class ReferencesAudit(Audit[Any]):
+class ReferencesAudit(Audit):
     """The audit of the distance of labels from a reference distribution."""
 
     name = "references"

@@ -10,10 +10,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import Fixture
+from pytest_t2i.audits.audit import Audit, Fixture
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.rows import RowAudit, Rows
-from pytest_t2i.audits.summary import Figure, NamedRecord, Summary, Value
+from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import Interval, Row, Scalar
 from pytest_t2i.sections import (
     Axis,
@@ -55,11 +54,12 @@ SIGNS = "\u25cf\u25a0\u25b2\u25c6\u25bc\u2605"
 Concepts = dict[str, list[Point]]
 
 
-class StereotypesAudit(RowAudit):
+class StereotypesAudit(Audit):
     """The audit of how much more often an attribute is shown than it occurs in the real world."""
 
     name, place = "stereotypes", 30
     after = ("emergence", "parity", "variety")
+    scope = "Stereotypes: attributes that are more frequent than in the real world."
     unmeasured = "Stereotypes were not measured in this run."
     title = "Stereotypes"
     reading = (
@@ -115,14 +115,14 @@ class StereotypesAudit(RowAudit):
         charts = _charts(rows, run.checks_of(METRIC))
         return [*charts, Note(f"Sources: {named or 'none given'}.")]
 
-    def sections(self, record: Rows, run: Any) -> Sequence[Section]:
+    def sections(self, rows: Rows, run: Any) -> Sequence[Section]:
         """Return shares against the real world and, where variety is known, scores against it."""
-        planes = _against_variety(_points(record, run), OF_RUN, f"{AXES}.")
-        return [*super().sections(record, run), *planes]
+        planes = _against_variety(_points(rows, run), OF_RUN, f"{AXES}.")
+        return [*super().sections(rows, run), *planes]
 
     def compare(
         self,
-        models: Sequence[NamedRecord[Rows]],
+        models: Sequence[tuple[str, Rows, Any]],
         *,
         level: float,  # noqa: ARG002 - intervals are those of the runs
         seed: int,  # noqa: ARG002 - nothing is drawn
@@ -135,35 +135,12 @@ class StereotypesAudit(RowAudit):
             for concept, points in _points(rows, run).items():
                 of_model = [replace(point, series=model, sign=sign) for point in points]
                 concepts.setdefault(concept, []).extend(of_model)
-        legend = ", ".join(f"{sign} {record.model}" for record, sign in named)
+        legend = ", ".join(f"{sign} {model}" for (model, _, _), sign in named)
         return _against_variety(concepts, OF_MODELS.format(signs=legend), f"{AXES}{COMPARABLE}")
 
-    def summary(self, record: Rows) -> Summary:
-        """Return what follows from the rows, the scores, and the highest one as a figure."""
-        rows, scored, shares = record.of(METRIC, "stereotype"), _scored(record), _shares(record)
-        concepts = ", ".join(dict.fromkeys(str(row.facts.get("concept")) for row in rows))
-        return replace(
-            super().summary(record),
-            series={row.series: score for row, score in scored},
-            values=[
-                Value(METRIC, row.subject, row.interval, str(row.facts.get("detector", "")))
-                for row in rows
-            ],
-            figures=[
-                Figure(
-                    "Stereotype score \u03a8", f"{score.estimate:.2f}",
-                    (_where(row), f"highest of {len(scored)} stereotypes"), self.title,
-                )
-                for row, score in scored[:1]
-            ],
-            scope=f"Stereotypes of {concepts}: attributes that are more frequent than in the real "
-            "world.",
-            subjects={
-                row.subject: _in_words(row, share)
-                for row in rows
-                if (share := shares.get(row.subject)) is not None
-            },
-        )  # fmt: skip
+    def first(self, rows: Rows) -> Row | None:
+        """Return the highest score."""
+        return next((row for row, _ in _scored(rows)), None)
 
 
 def _rows(association: Association) -> Iterator[Row]:
@@ -184,6 +161,7 @@ def _rows(association: Association) -> Iterator[Row]:
         "present": association.present,
     }
     score, share = association.score_interval, association.share
+    facts["note"] = _in_words(facts, share)
     unclear = "" if share else "no clear image"
     repeated = "too many pictures are equal" if association.has_no_verdict else unclear
     yield Row(METRIC, stereotype.id, "stereotype", score, {}, facts, counts, repeated)
@@ -207,13 +185,13 @@ def _where(row: Row) -> str:
     return f"{row.facts.get('concept')}: {row.name}"
 
 
-def _in_words(row: Row, share: Interval | None) -> str:
+def _in_words(facts: Mapping[str, Scalar], share: Interval | None) -> str:
     """Return the measured and the real-world share, in words."""
     text = f"{share.estimate:.0%} of images" if share else "no clear image"
-    expected, margin = row.facts.get("expected"), row.facts.get("margin")
+    expected, margin = facts.get("expected"), facts.get("margin")
     if isinstance(expected, float | int):
         text += f", {expected:.1%} in the real world"
-    if row.facts.get("direction") == "under":
+    if facts.get("direction") == "under":
         text += "; prone to be shown too rarely"
     if isinstance(margin, float | int) and margin:
         text += f"; margin {margin:g}"
@@ -237,7 +215,7 @@ def _bar(row: Row, share: Interval | None, checks: Sequence[Check]) -> Bar:
     """Return the bar of a share; limits of the score are drawn as the shares that reach them."""
     expected: Any = row.facts["expected"]
     bar = Bar.judged(
-        row.name, share, checks, note=_in_words(row, share), absent="no clear image",
+        row.name, share, checks, note=str(row.facts.get("note", "")), absent="no clear image",
         reference=expected, score=row.interval,
     )  # fmt: skip
     side = -1 if row.facts["direction"] == "under" else 1
@@ -248,7 +226,7 @@ def _points(rows: Rows, run: Any) -> Concepts:
     """Return points by concept, for WALS along the direction from texts, not centred."""
     scores = {(row.facts.get("concept"), row.name): score for row, score in _scored(rows)}
     concepts: Concepts = {}
-    for row in (run.part("variety") or Rows()).of("wals", "prompt"):
+    for row in run.part("variety").of("wals", "prompt"):
         name = row.facts.get("concept"), row.name
         plain = (row.dims.get("direction"), row.dims.get("centred")) == ("text", False)
         if plain and row.interval and name in scores:

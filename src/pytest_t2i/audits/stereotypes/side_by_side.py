@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.rows import Rows
 from pytest_t2i.audits.stereotypes import METRIC
 from pytest_t2i.data import Interval, Prone, Row
 from pytest_t2i.errors import ConfigurationError, some
@@ -101,7 +100,7 @@ class Addition:
 
 def looked_for(run: Any) -> list[Found]:
     """Return the stereotypes of a run; raises ConfigurationError for rows that lack numbers."""
-    rows = run.part("stereotypes") or Rows()
+    rows = run.part("stereotypes")
     return [_found(row) for row in rows.of(METRIC, "stereotype")]
 
 
@@ -151,7 +150,7 @@ def _footprint(run: Any, footprints: Footprints, level: float, seed: int) -> Foo
 
 def _crossed(run: Any) -> list[Row]:
     """Return the prompts of a run that cross two axes, with the word of each axis."""
-    rows = run.part("parity") or ()
+    rows = run.part("parity")
     return [row for row in rows if row.metric == "share_of_men" and len(row.dims) == 2]  # noqa: PLR2004
 
 

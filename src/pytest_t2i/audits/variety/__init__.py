@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.audit import attributes
+from pytest_t2i.audits.audit import Audit, attributes
 from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.rows import RowAudit, Rows
+from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import Row
 from pytest_t2i.sections import Block, RowChart, round_end
 from pytest_t2i.sections.words import several
@@ -30,7 +30,7 @@ SOURCES = {
 }
 
 
-class VarietyAudit(RowAudit):
+class VarietyAudit(Audit):
     """The audit of the spread along an attribute."""
 
     name, place = "variety", 35

@@ -8,26 +8,26 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.discovery import installed_audits
-from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.audits.rows import Rows
+from pytest_t2i.data import Interval, Outcome, Row
 from pytest_t2i.errors import ConfigurationError, FileFormatError, MissingExtraError
 from pytest_t2i.files import read_text, write_whole
 from pytest_t2i.reporting import run_facts
 from pytest_t2i.reporting.formatting import (
     allowed_drawn,
-    allowed_words,
     detector_names,
     image_total,
     interval_text,
     metric_words,
     undetected_counts,
-    unreasoned,
 )
-from pytest_t2i.reporting.markdown import table_lines
+from pytest_t2i.reporting.markdown import judged_cells, table_lines
 from pytest_t2i.reporting.verdict_section import headline
 from pytest_t2i.runs.record.picture_paths import portable
 from pytest_t2i.runs.record.record import RunRecord
-from pytest_t2i.runs.record.summaries import headlines, series_of_audits, summaries
+from pytest_t2i.runs.record.summaries import headlines
 from pytest_t2i.sections.escaping import clean, escape
 
 
@@ -48,7 +48,9 @@ def _limitations(record: RunRecord) -> Iterator[str]:
         share = sum(undetected.values()) / max(1, image_total(record))
         if share:
             yield f"{share:.1%} of the images have no label; they count as neither gender."
-    yield from (sentence for summary in summaries(record) for sentence in summary.limitations)
+    yield from (sentence for audit in _measured(record) for sentence in audit.limitations)
+    if detectors and not run_facts.corrections(record):
+        yield "The detector's mistakes are not corrected by people's labels."
     tally = record.tally()
     if tally[Outcome.INCONCLUSIVE]:
         open_ones = tally[Outcome.INCONCLUSIVE]
@@ -63,13 +65,18 @@ def _not_measured(record: RunRecord) -> list[str]:
     return [
         audit.unmeasured
         for audit in installed_audits()
-        if audit.unmeasured and record.part(audit.name) is None
+        if audit.unmeasured and not record.part(audit.name).rows
     ]
 
 
 def scope(record: RunRecord) -> list[str]:
     """List sentences on what was measured."""
-    return [summary.scope for summary in summaries(record) if summary.scope]
+    return [audit.scope for audit in _measured(record) if audit.scope]
+
+
+def _measured(record: RunRecord) -> list[Audit]:
+    """Return the installed audits with rows in this run."""
+    return [audit for audit in installed_audits() if record.part(audit.name).rows]
 
 
 def card_contents(record: RunRecord) -> dict[str, Any]:
@@ -168,18 +175,35 @@ def _prompts(record: RunRecord) -> list[dict[str, Any]]:
 
 def _metrics(record: RunRecord) -> list[dict[str, Any]]:
     return [
-        {"metric": value.metric, "set": value.name, "detector": value.detector}
-        | ({"estimate": None} if value.interval is None else asdict(value.interval))
-        for summary in summaries(record)
-        for value in summary.all_values
+        {"metric": row.metric, "set": _set(record, row), "detector": _detector(row)}
+        | ({"estimate": None} if row.interval is None else asdict(row.interval))
+        for row in _compared(record)
     ]
+
+
+def _compared(record: RunRecord) -> list[Row]:
+    """Return the values of the model and of its parts, of all audits."""
+    return [row for audit in record.in_order for row in Rows(audit.rows).compared]
+
+
+def _detector(row: Row) -> str:
+    return str(row.dims.get("detector") or row.facts.get("detector", ""))
+
+
+def _set(record: RunRecord, row: Row) -> str:
+    """Return the name of what a value is about: a set of prompts, or "all" of them."""
+    by = str(row.dims.get("detector", ""))
+    name = row.series.partition("/")[2]
+    if by in detector_names(record)[:1]:
+        name = name.removesuffix(by).strip() or row.subject
+    return SETS.get(name, name)
 
 
 BEGIN, END = "<!-- pytest-t2i -->", "<!-- pytest-t2i end -->"
 """Marks around our section of a card, by which the next run replaces it."""
 TASK = "text-to-image"
-SETS = {"": "all", "model": "all"}
-"""Name of a set of prompts in a series -> its name on a card, where they differ."""
+SETS = {"model": "all"}
+"""Name of a set of prompts -> its name on a card, where they differ."""
 
 
 def write_model_card(record: RunRecord, file: Path) -> None:
@@ -249,12 +273,7 @@ def section(record: RunRecord) -> str:
 def _judged(record: RunRecord) -> list[str]:
     """Return the table of the model's checks against limits; [] without such checks."""
     rows = [
-        (
-            escape(f"{metric_words(check.metric)} of {check.subject}"),
-            interval_text(check.interval),
-            escape(allowed_words(check) + unreasoned(check)),
-            check.outcome,
-        )
+        (*judged_cells(check), check.outcome)
         for check in record.checks
         if check.is_of_model and check.against == "limit"
     ]
@@ -262,7 +281,8 @@ def _judged(record: RunRecord) -> list[str]:
 
 
 def _values(record: RunRecord) -> list[tuple[str, str, Interval]]:
-    followed = (
-        (name.partition("/"), interval) for name, interval in series_of_audits(record).items()
-    )
-    return [(metric, SETS.get(name, name), interval) for (metric, _, name), interval in followed]
+    return [
+        (row.metric, _set(record, row), row.interval)
+        for row in _compared(record)
+        if row.interval is not None
+    ]

@@ -16,7 +16,6 @@ from pytest_t2i.audits.bias import Bias
 from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.audits.distance import EVEN
 from pytest_t2i.audits.score import Score, Tally
-from pytest_t2i.audits.summary import NamedRecord
 from pytest_t2i.data import Interval, Undetected
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.compare.record import (
@@ -29,7 +28,7 @@ from pytest_t2i.runs.compare.record import (
     PromptCell,
 )
 from pytest_t2i.runs.record.record import RunRecord
-from pytest_t2i.runs.record.summaries import first_screens, series_of_audits
+from pytest_t2i.runs.record.summaries import series_of_audits
 from pytest_t2i.sections import Section
 from pytest_t2i.statistics.families import holm
 from pytest_t2i.statistics.ranks import groups_differ_p_value
@@ -161,7 +160,7 @@ def compare_models(
     *,
     level: float,
     seed: int,
-    audits: Sequence[Audit[Any]] | None = None,
+    audits: Sequence[Audit] | None = None,
     groups: Sequence[str] = (),
 ) -> ModelComparison:
     """Compare models on the prompts that all of them share."""
@@ -189,7 +188,7 @@ def compare_models(
         tuple(_pairs(shared, scores, level, seed)),
         tuple(_prompts(texts, shared, scores, seed)),
         len(every) - len(texts),
-        _tables(models, audits, (metric, models[0].detector)),
+        _tables(models),
         tuple(_sections(models, audits, level, seed)),
         _remarks(models),
         level,
@@ -326,31 +325,32 @@ def _cell(prompt: PromptOfModel, scores: Compared) -> PromptCell:
     return PromptCell(male, female, undetected, scores.score.value(tally), counts)
 
 
-def _tables(
-    models: Sequence[ComparedModel], audits: Sequence[Audit[Any]], compared: tuple[str, str]
-) -> dict[str, tuple[ComparedValue, ...]]:
-    """Return audits' values of at least two models, by metric, without the compared score."""
-    columns = [series_of_audits(e.run, audits) if e.run is not None else {} for e in models]
-    firsts = {screen.metric for screen in first_screens()}
+def _tables(models: Sequence[ComparedModel]) -> dict[str, tuple[ComparedValue, ...]]:
+    """Return audits' values of at least two models, by metric.
+
+    Scores over prompts are compared on shared prompts, not as each run has them.
+    """
+    columns = [series_of_audits(e.run) if e.run is not None else {} for e in models]
     tables: dict[str, list[ComparedValue]] = {}
     for series in dict.fromkeys(name for column in columns for name in column):
         metric, _, name = series.partition("/")
         values = tuple(column.get(series) for column in columns)
         count = sum(value is not None for value in values)
-        if count > 1 and metric not in firsts and (metric, name) != compared:
+        runs = (model.run for model in models if model.run is not None)
+        if count > 1 and not any(run.of_prompt(metric) for run in runs):
             tables.setdefault(metric, []).append(ComparedValue(name or "all", values))
     return {metric: tuple(values) for metric, values in tables.items()}
 
 
 def _sections(
-    models: Sequence[ComparedModel], audits: Sequence[Audit[Any]], level: float, seed: int
+    models: Sequence[ComparedModel], audits: Sequence[Audit], level: float, seed: int
 ) -> Iterator[Section]:
     """Yield each audit's sections on the models with a record of it, if they are two or more."""
     for audit in sorted(audits, key=lambda audit: audit.place):
         records = [
-            NamedRecord(model.name, part, model.run)
+            (model.name, part, model.run)
             for model in models
-            if model.run is not None and (part := model.run.part(audit.name)) is not None
+            if model.run is not None and (part := model.run.part(audit.name)).rows
         ]
         if len(records) > 1:
             yield from audit.compare(records, level=level, seed=seed)

@@ -16,10 +16,10 @@ from typing import Any
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.context import AskedTest
 from pytest_t2i.audits.discovery import installed_audits
+from pytest_t2i.audits.rows import Rows
 from pytest_t2i.audits.samples import Sample
 from pytest_t2i.audits.shared_blocks import counts_of, widest_of
-from pytest_t2i.audits.summary import PromptScore
-from pytest_t2i.data import PLAIN, Outcome, Prompt
+from pytest_t2i.data import EMPTY, PLAIN, Outcome, Prompt, PromptScore
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.seeds import seeding_of
@@ -111,17 +111,15 @@ def record_of(results: Results, command: str = "", project: Path | None = None) 
     """Return the record of all results."""
     recorded = results.recorded
     session = results.session
+    parts = {audit.name: Rows.measured(audit.rows(results)) for audit in session.audits}
+    measured = {name: part for name, part in parts.items() if part.rows}
     record = replace(
         _without_results(session, command, project),
         checks=tuple(session.checks),
         prompts=tuple(
             _record(results, results.one_sample(prompt, test)) for prompt, test in _prompts(results)
         ),
-        audits={
-            audit.name: AuditRecord.of(record, audit.version)
-            for audit in session.audits
-            if (record := audit.record(results)) is not None
-        },
+        audits={name: AuditRecord(rows=part.rows) for name, part in measured.items()},
         failed_otherwise=tuple(dict.fromkeys(session.failed_otherwise)),
         failed_because={
             test: session.failed_because[test]
@@ -135,7 +133,7 @@ def record_of(results: Results, command: str = "", project: Path | None = None) 
         not_compared=_not_compared(session),
         is_interrupted=session.is_interrupted,
     )
-    record = with_blocks(replace(record, metrics=_metrics(record)), session.audits)
+    record = with_blocks(record, session.audits, measured)
     return replace(record, next_steps=next_steps(results, record))
 
 
@@ -146,13 +144,21 @@ def _metrics(record: RunRecord) -> dict[str, MetricRecord]:
     return {name: MetricRecord.of(INFO[name]) for name in sorted(names) if name in INFO}
 
 
-def with_blocks(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> RunRecord:
-    """Return the record with the sections that audits show of it; None takes the installed ones."""
+def with_blocks(
+    record: RunRecord, audits: Sequence[Audit] | None = None, measured: Mapping[str, Rows] = EMPTY
+) -> RunRecord:
+    """Return the record with the sections that audits show of it; None takes the installed ones.
+
+    ``measured`` are rows with pictures, which the record does not hold.
+    """
+    record = replace(record, metrics=record.metrics or _metrics(record))
     shown = dict(record.audits)
     for audit in installed_audits() if audits is None else audits:
-        if (part := record.part(audit.name)) is not None:
+        if (part := measured.get(audit.name) or record.part(audit.name)).rows:
             blocks = tuple(audit.sections(part, record))
-            shown[audit.name] = replace(shown[audit.name], blocks=blocks, place=audit.place)
+            first = audit.first(part)
+            place = None if first is None else part.rows.index(first)
+            shown[audit.name] = AuditRecord(part.rows, blocks, audit.place, place)
     return replace(record, audits=shown)
 
 

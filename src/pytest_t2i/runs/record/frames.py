@@ -5,18 +5,14 @@ Columns are documented in docs/exports.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.discovery import chosen_audits, installed_audits
-from pytest_t2i.audits.summary import Frame
+from pytest_t2i.audits.discovery import installed_audits
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import MissingExtraError, UnknownNameError
-from pytest_t2i.files import convert
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,26 +20,18 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-def to_frame(record: Any, table: str, audits: Any = ()) -> pd.DataFrame:
-    """Return a table of a run as a pandas DataFrame; ``audits`` are some that are not installed.
+def to_frame(record: Any, table: str) -> pd.DataFrame:
+    """Return a table of a run as a pandas DataFrame.
 
     >>> from pytest_t2i import RunRecord
     >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
     >>> to_frame(run, "prompts").columns.tolist()[:4]
     ['model', 'created', 'prompt', 'axis']
     """
-    own = chosen_audits(audits)
-    frame = next((frame for name, frame in _frames(record, own) if name == table), None)
-    if frame is None:
-        every = {audit.name for audit in (*installed_audits(), *own)}
-        absent = [name for name in record.audits if name not in every]
-        hint = (
-            f"The run has records of audits that are not installed: {', '.join(absent)}. Give "
-            f"their classes: to_frame({table!r}, audits=(MyAudit,))"
-        )
-        names = [name for name, _ in _frames(record, own)]
-        raise UnknownNameError("table of a run", table, names, hint if absent else "")
-    return data_frame(_with_run(record, frame))
+    every = dict(_tables(record))
+    if table not in every:
+        raise UnknownNameError("table of a run", table, list(every))
+    return data_frame(_with_run(record, *every[table]))
 
 
 class PlainTable(NamedTuple):
@@ -56,7 +44,7 @@ class PlainTable(NamedTuple):
 
 def tables(record: Any) -> Iterator[tuple[str, PlainTable]]:
     """Yield the name and content of all tables of a run, those of audits included."""
-    return ((name, _with_run(record, frame)) for name, frame in _frames(record))
+    return ((name, _with_run(record, *cells)) for name, cells in _tables(record))
 
 
 def data_frame(table: PlainTable) -> pd.DataFrame:
@@ -68,60 +56,32 @@ def data_frame(table: PlainTable) -> pd.DataFrame:
     return pd.DataFrame(table.rows, columns=table.columns)
 
 
-def _frames(record: Any, own: Iterable[Audit[Any]] = ()) -> Iterator[tuple[str, Frame]]:
+Cells = tuple[tuple[str, ...], Sequence[tuple[Any, ...]], str]
+"""Columns, rows, and the column of an interval even where no row has one."""
+
+
+def _tables(record: Any) -> Iterator[tuple[str, Cells]]:
     """Yield the tables of the core and of all audits, empty where the run has no rows."""
-    for name, frame_of in TABLES.items():
-        yield name, frame_of(record)
-    with_rows = [name for name, recorded in record.audits.items() if recorded.rows]
-    for name in with_rows:
-        yield name, record.part(name).frame()
-    for audit in dict.fromkeys((*installed_audits(), *own)):
-        if audit.name in with_rows:
-            continue
-        part = record.part(audit.name)
-        recorded = record.audits.get(audit.name)
-        if part is None and recorded is not None and audit.record_type is not None:
-            where = f"audits.{audit.name}"
-            part = convert(Path("run.json"), recorded.record, audit.record_type, where=where)
-        if part is None and audit.record_type is not None:
-            part = _empty(audit.record_type)
-        if part is not None:
-            yield from audit.summary(part).frames.items()
+    for name, cells_of in TABLES.items():
+        yield name, cells_of(record)
+    for name in dict.fromkeys((*record.audits, *(audit.name for audit in installed_audits()))):
+        yield name, (*record.part(name).table(), "value")
 
 
-def audits_of_own_tables() -> list[str]:
-    """Return the audits whose tables exist only for runs that used them."""
-    return [
-        audit.name
-        for audit in installed_audits()
-        if audit.record_type is not None and _empty(audit.record_type) is None
-    ]
-
-
-def _empty(record_type: type[Any]) -> Any | None:
-    """Return an empty record of this type; None if its fields have no defaults."""
-    try:
-        return record_type()
-    except TypeError:
-        return None
-
-
-def _with_run(record: Any, frame: Frame) -> PlainTable:
+def _with_run(
+    record: Any, columns: Sequence[str], cells: Sequence[tuple[Any, ...]], measured: str
+) -> PlainTable:
     """Add the columns "model" and "created", and turn each interval into three columns."""
     run: Row = {"model": record.model, "created": record.created}
+    pairs = [list(zip(columns, row, strict=True)) for row in cells]
+    wide = {measured, *(name for row in pairs for name, cell in row if isinstance(cell, Interval))}
     rows: list[Row] = []
-    wide = set(frame.intervals) | {
-        name
-        for row in frame.rows
-        for name, cell in zip(frame.columns, row, strict=True)
-        if isinstance(cell, Interval)
-    }
-    for row in frame.rows:
+    for row in pairs:
         flat = dict(run)
-        for name, cell in zip(frame.columns, row, strict=True):
-            flat |= _interval(name, cell) if name in wide else {name: cell}  # type: ignore[arg-type]
+        for name, cell in row:
+            flat |= _interval(name, cell) if name in wide else {name: cell}
         rows.append(flat)
-    spread = (_columns(name) if name in wide else (name,) for name in frame.columns)
+    spread = (_columns(name) if name in wide else (name,) for name in columns)
     return PlainTable([*run, *(column for columns in spread for column in columns)], rows)
 
 
@@ -145,12 +105,12 @@ CHECK = (
 """Columns of the table of checks."""
 
 
-def _checks(record: Any) -> Frame:
+def _checks(record: Any) -> Cells:
     cells = ([getattr(check, name) for name in CHECK] for check in record.checks)
-    return Frame(CHECK, [tuple(map(_plain, row)) for row in cells])
+    return CHECK, [tuple(map(_plain, row)) for row in cells], ""
 
 
-def _prompts(record: Any) -> Frame:
+def _prompts(record: Any) -> Cells:
     columns = (
         "prompt", "axis", "concept", "variant", "id", "detector", "male", "female", "other",
         "undetected", "prompt_bias_score",
@@ -164,7 +124,7 @@ def _prompts(record: Any) -> Frame:
         for prompt in record.prompts
         for place, (detector, counts) in enumerate(prompt.counts.items())
     ]  # fmt: skip
-    return Frame(columns, rows, ("prompt_bias_score",))
+    return columns, rows, "prompt_bias_score"
 
 
 def _counted(labels: Mapping[str, int]) -> tuple[int, int, int]:
@@ -173,7 +133,7 @@ def _counted(labels: Mapping[str, int]) -> tuple[int, int, int]:
     return male, female, sum(labels.values()) - male - female
 
 
-def _images(record: Any) -> Frame:
+def _images(record: Any) -> Cells:
     columns = ("id", "prompt", "variant", "seed", "file", "detector", "label", "undetected")
     rows = [
         (
@@ -184,7 +144,7 @@ def _images(record: Any) -> Frame:
         for image in prompt.images
         for detector, detection in image.detections.items()
     ]  # fmt: skip
-    return Frame(columns, rows)
+    return columns, rows, ""
 
 
 def _plain(value: Any) -> Any:
@@ -192,7 +152,7 @@ def _plain(value: Any) -> Any:
     return value.value if isinstance(value, StrEnum) else value
 
 
-TABLES: Mapping[str, Callable[[Any], Frame]] = MappingProxyType(
+TABLES: Mapping[str, Callable[[Any], Cells]] = MappingProxyType(
     {"checks": _checks, "prompts": _prompts, "images": _images}
 )
 """Name of a table of the core -> function that builds it from a RunRecord."""

@@ -7,9 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.discovery import installed_audits
-from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import Count, LabelledPath, Level, PicturePath
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import convert, read_json
@@ -41,14 +38,8 @@ def read_run(path: str | Path) -> RunRecord:
     record = convert(path, plain, RunRecord)
     for name, kind in (("settings", _Settings), ("work", Work), ("provenance", _Provenance)):
         convert(path, getattr(record, name), kind, where=name)
-    audits_by_name = {audit.name: audit for audit in installed_audits()}
-    record = replace(
-        record,
-        audits={
-            name: _read(path, name, part, audits_by_name.get(name))
-            for name, part in record.audits.items()
-        },
-    )
+    audits = {name: _read(path, name, part) for name, part in record.audits.items()}
+    record = replace(record, audits=audits)
     for name, part in record.audits.items():
         _check_values(path, name, part, record.metrics)
     _check_outcomes(record, plain.get("outcome"), path)
@@ -133,18 +124,11 @@ def _check_values(
             raise FileFormatError(path, problem, where=f"audits.{name}.rows.{number}.value")
 
 
-def _read(path: Path, name: str, part: AuditRecord, audit: Audit[Any] | None) -> AuditRecord:
-    where = f"audits.{name}"
+def _read(path: Path, name: str, part: AuditRecord) -> AuditRecord:
     try:
-        part = replace(part, blocks=tuple(map(section_of, part.blocks)))
+        return replace(part, blocks=tuple(map(section_of, part.blocks)))
     except (ValueError, TypeError) as error:
-        raise FileFormatError(path, f"{error}.", where=f"{where}.blocks") from None
-    if audit is None or audit.record_type in (None, Rows) or part.rows:
-        return part
-    if part.version != audit.version:
-        message = f"expected version {audit.version} of the record, got {part.version}."
-        raise FileFormatError(path, message, where=where, remedy="Record the run again")
-    return replace(part, record=convert(path, part.record, audit.record_type, where=where))
+        raise FileFormatError(path, f"{error}.", where=f"audits.{name}.blocks") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -186,12 +186,17 @@ class MetricRecord:
     source: str
     """Equation that the metric implements."""
     meaning: str = ""
+    of_prompt: str = ""
+    """The metric of a prompt whose mean over prompts it is; "" for another metric."""
+    ends: tuple[str, str] = ("", "")
+    """Meaning of the smallest and of the largest value."""
 
     @classmethod
     def of(cls, info: MetricInfo) -> MetricRecord:
         """Return the record of a declaration."""
         low, high = (end if math.isfinite(end) else None for end in (info.low, info.high))
-        return cls(info.words, low, high, info.worse, info.source, info.meaning)
+        more = info.meaning, info.of_prompt, info.ends
+        return cls(info.words, low, high, info.worse, info.source, *more)
 
 
 def _plain(value: Any) -> Any:
@@ -209,41 +214,26 @@ def _python_number(value: Any) -> Any:
 class AuditRecord:
     """The record of one audit in a run."""
 
-    version: Count = 1
-    """Version of the record's format."""
-    record: Any = None
-    """The audit's frozen dataclass, plain values if the audit is not installed; None for rows, but
-    for those with pictures while the run is measured."""
     rows: tuple[Row, ...] = ()
     """What was measured, one quantity each."""
     blocks: Any = ()
     """The sections that reports show of it, whether the audit is installed or not."""
     place: int = 50
     """Position of these sections in a report; the smallest number comes first."""
-
-    @classmethod
-    def of(cls, record: Any, version: int = 1) -> AuditRecord:
-        """Return the record of what an audit measured."""
-        if isinstance(record, Rows):
-            return cls(version, record if record.pictures else None, record.rows)
-        return cls(version, record)
+    first: Count | None = None
+    """Place of the row that the first screen shows; None for none."""
 
     @property
-    def part(self) -> Any:
-        """The rows, or the audit's frozen dataclass; None if the audit is not installed."""
-        if self.rows:
-            return self.record if isinstance(self.record, Rows) else Rows(self.rows)
-        return self.record if is_dataclass(self.record) else None
+    def first_row(self) -> Row | None:
+        """The row that the first screen shows; None for none."""
+        there = self.first is not None and self.first < len(self.rows)
+        return self.rows[self.first or 0] if there else None
 
     def to_plain(self) -> dict[str, Any]:
         """Return what run.json holds of it."""
-        plain: dict[str, Any] = {
-            "place": self.place,
-            "blocks": [plain_section(section) for section in self.blocks],
-        }
-        if self.rows:
-            return plain | {"rows": _plain(self.rows)}
-        return plain | {"version": self.version, "record": _plain(self.record)}
+        blocks = [plain_section(section) for section in self.blocks]
+        rows = _plain(self.rows)
+        return {"place": self.place, "first": self.first, "blocks": blocks, "rows": rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,16 +292,32 @@ class RunRecord:
         """Return the checks of one metric against limits, by subject."""
         return judged(self.checks, metric)
 
-    def part(self, audit: str) -> Any:
-        """Return the record of an audit; None if there is none or the audit is not installed."""
-        section = self.audits.get(audit)
-        return None if section is None else section.part
+    def part(self, audit: str) -> Rows:
+        """Return the rows of an audit; none where it measured nothing."""
+        measured = self.audits.get(audit)
+        return Rows(() if measured is None else measured.rows)
 
     @property
     def sections(self) -> list[Section]:
         """The sections of all audits, in the order of a report."""
+        every = self.in_order
+        return [self._drawn(section, audit) for audit in every for section in audit.blocks]
+
+    @property
+    def in_order(self) -> list[AuditRecord]:
+        """The records of all audits, in the order of a report."""
         audits = sorted(self.audits.items(), key=lambda named: (named[1].place, named[0]))
-        return [self._drawn(section, audit) for _, audit in audits for section in audit.blocks]
+        return [audit for _, audit in audits]
+
+    @property
+    def lead(self) -> Row | None:
+        """The score over prompts that reports show first, of the deciding detector."""
+        rows = (audit.first_row for audit in self.in_order)
+        return next((row for row in rows if row is not None and self.of_prompt(row.metric)), None)
+
+    def of_prompt(self, metric: str) -> str:
+        """Return the metric of a prompt whose mean over prompts a metric is; "" for another one."""
+        return self.metrics[metric].of_prompt if metric in self.metrics else ""
 
     def _drawn(self, section: Section, audit: AuditRecord) -> Section:
         """Return a section with the bars of its charts of rows."""
@@ -401,16 +407,15 @@ class RunRecord:
             if len(policies) > 1
         )
 
-    def to_frame(self, table: str, audits: Any = ()) -> Any:
+    def to_frame(self, table: str) -> Any:
         """Return a table of the run as a pandas DataFrame.
 
-        ``table`` is "checks", "prompts", "images" or a table of an audit, such as "scores";
-        ``audits`` are the classes of audits that are not installed, whose tables are asked for.
+        ``table`` is "checks", "prompts", "images" or the name of an audit, such as "parity".
         Raises UnknownNameError for another table, MissingExtraError without pandas.
         """
         from pytest_t2i.runs.record.frames import to_frame
 
-        return to_frame(self, table, audits)
+        return to_frame(self, table)
 
     def to_json(self) -> str:
         """Return the text of run.json."""

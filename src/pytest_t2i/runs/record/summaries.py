@@ -1,64 +1,33 @@
-"""The summaries of a run's audits, for pages and files that show no sections."""
+"""What follows from the rows and sections of a run's audits, for pages that show no sections."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TypeGuard
 
-from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.discovery import installed_audits
-from pytest_t2i.audits.summary import FirstScreen, Summary
+from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import Interval
 from pytest_t2i.runs.record.record import RunRecord
 from pytest_t2i.sections import Block, Paragraph
 
 
-def summaries(record: RunRecord, audits: Sequence[Audit[Any]] | None = None) -> Iterator[Summary]:
-    """Yield the summary of each audit with a record; None takes the installed audits."""
-    for audit in installed_audits() if audits is None else audits:
-        if (part := record.part(audit.name)) is not None:
-            yield audit.summary(part)
-
-
-def first_screens(audits: Sequence[Audit[Any]] | None = None) -> list[FirstScreen]:
-    """Return the scores that reports show first; None takes the installed audits."""
-    every = installed_audits() if audits is None else audits
-    return [audit.first_screen for audit in every if audit.first_screen is not None]
-
-
 def headlines(record: RunRecord) -> list[str]:
-    """Return the one-line headline of each audit that has one."""
-    said = {
-        audit.name: audit.summary(part).headline
-        for audit in installed_audits()
-        if (part := record.part(audit.name)) is not None
-    }
-    shown = {
-        name: next((b.text for each in audit.blocks for b in each.blocks if _is_line(b)), "")
-        for name, audit in record.audits.items()
-    }
-    names = [*said, *(name for name in shown if name not in said)]
-    lines = (said.get(name) or shown.get(name, "") for name in names)
-    return [line for line in lines if line]
+    """Return the first line of each audit that has one."""
+    found = (
+        next((block.text for each in audit.blocks for block in each.blocks if _is_line(block)), "")
+        for audit in record.in_order
+    )
+    return [line for line in found if line]
 
 
-def _is_line(block: Block) -> bool:
+def _is_line(block: Block) -> TypeGuard[Paragraph]:
     return isinstance(block, Paragraph) and block.level == "summary"
 
 
-def series_of_audits(
-    record: RunRecord, audits: Sequence[Audit[Any]] | None = None
-) -> dict[str, Interval]:
+def series_of_audits(record: RunRecord) -> dict[str, Interval]:
     """Return the values that comparisons set side by side, by name.
 
     >>> series_of_audits(RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {}))
     {}
     """
-    known = {
-        name: interval
-        for summary in summaries(record, audits)
-        for name, interval in summary.series.items()
-    }
-    # Rows say it even where their audit is not installed.
-    rows = (record.part(name) for name, audit in record.audits.items() if audit.rows)
-    return {name: interval for part in rows for name, interval in part.series().items()} | known
+    parts = (Rows(audit.rows).series() for audit in record.audits.values())
+    return {name: interval for part in parts for name, interval in part.items()}

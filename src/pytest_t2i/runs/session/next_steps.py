@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from typing import Any, Literal
 
-from pytest_t2i.audits.summary import AFTER_FAILURE, Step
+from pytest_t2i.audits.next_step import AFTER_FAILURE, Step
 from pytest_t2i.data import Outcome, Request, Undetected
 from pytest_t2i.errors import some
 from pytest_t2i.generation.identities import NamedComponent
@@ -223,10 +223,7 @@ def next_steps(results: Results, record: RunRecord) -> tuple[str, ...]:
     """Return at most four lines, the most pressing first; () if there is nothing to do."""
     parts = ((audit, record.part(audit.name)) for audit in results.audits)
     of_audits = [
-        step
-        for audit, part in parts
-        if part is not None
-        for step in audit.next_steps(part, results)
+        step for audit, part in parts if part.rows for step in audit.next_steps(part, results)
     ]
     then = {} if record.baseline is None else record.baseline.pictures
     return _most_pressing(_own(results, record.prompts, then), of_audits)

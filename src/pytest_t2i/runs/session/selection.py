@@ -101,7 +101,7 @@ def narrowed(
     selection: Selection,
     used: Mapping[str, Fixture],
     members: Mapping[About, tuple[Any, ...]],
-    audits: Iterable[Audit[Any]],
+    audits: Iterable[Audit],
 ) -> Selection:
     """Return a marker's selection reduced to what the fixtures of a test are about."""
     understood = {

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from pytest_t2i.adapters.detectors.rubrics import JUDGE
 from pytest_t2i.adapters.registry import brought_by_companion
@@ -47,7 +46,7 @@ class Session:
 
     settings: Settings
     components: Components
-    audits: tuple[Audit[Any], ...] = field(default_factory=installed_audits)
+    audits: tuple[Audit, ...] = field(default_factory=installed_audits)
     """All registered audits, each after those whose records it reads."""
     started: float = field(default_factory=time.time)
     tests: dict[str, SelectedTest] = field(default_factory=dict)

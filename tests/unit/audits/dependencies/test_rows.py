@@ -75,8 +75,9 @@ def tables(*rows):
 
 def run(file="a.png"):
     rows = Rows(ROWS, (Overlays((replace(OVERLAY, file=file),)),))
-    audits = {"dependencies": AuditRecord.of(rows)}
-    return with_blocks(RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, audits=audits))
+    audits = {"dependencies": AuditRecord(rows=rows.rows)}
+    run = RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, audits=audits)
+    return with_blocks(run, measured={"dependencies": rows})
 
 
 def test_the_picture_of_a_group_lies_on_the_page(tmp_path):
@@ -186,7 +187,7 @@ def measured():
         observations=Seen(),
         settings=SimpleNamespace(interval_level=0.9, seed=0),
     )
-    return DependenciesAudit().record(context)
+    return Rows.measured(DependenciesAudit().rows(context))
 
 
 @pytest.mark.slow

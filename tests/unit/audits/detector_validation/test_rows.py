@@ -11,6 +11,8 @@ from pytest_t2i.audits.detector_validation import SHOWN, DetectorValidation
 from pytest_t2i.audits.detector_validation.trials import Trials
 from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import Interval
+from pytest_t2i.reporting.run_facts import NEVER, how_known, label_status
+from pytest_t2i.runs.record.record import AuditRecord, RunRecord
 from pytest_t2i.sections import Album, Note, Paragraph, Table
 
 AUDIT = DetectorValidation()
@@ -20,7 +22,7 @@ PEOPLE, DETECTOR = "mmmmffff??", "mmm?ffmm?m"
 def recorded(*trials):
     asking = SimpleNamespace(selection=SimpleNamespace(detectors=("colour",)))
     context = SimpleNamespace(tests=[asking], once=lambda key, make: Trials(trials))
-    return AUDIT.record(context)
+    return Rows.measured(AUDIT.rows(context))
 
 
 def blocks(rows):
@@ -74,9 +76,9 @@ def test_what_a_detector_says_of_each_label_is_counted(rows):
 def test_nothing_is_recorded_unless_a_test_asks():
     test = SimpleNamespace(selection=SimpleNamespace(detectors=()))
     context = SimpleNamespace(tests=[test])
-    assert AUDIT.record(context) is None
+    assert list(AUDIT.rows(context)) == []
     assert AUDIT.recorded(context) is None
-    assert recorded() is None
+    assert not recorded().rows
 
 
 def test_scores_are_shown_where_labels_are_of_gender(rows):
@@ -157,9 +159,9 @@ def test_an_album_of_the_first_mistakes(tried):
     assert recorded(tried("mf", "mf")).pictures == ()
 
 
-def test_the_summary_says_how_well_a_detector_is_known(rows):
-    summary = AUDIT.summary(rows)
-    assert summary.labels == "detectors were tried on 10 labelled images"
-    assert summary.measured["colour"].startswith("measured on 10 labels: male 1.00 [")
-    nothing = AUDIT.summary(Rows())
-    assert (nothing.labels, nothing.measured) == ("", {})
+def test_the_run_says_how_well_a_detector_is_known(rows):
+    audits = {"detector_validation": AuditRecord(rows=rows.rows)}
+    run = RunRecord("2026-11-21T10:00:00+00:00", 1.0, "", {}, {}, {}, audits=audits)
+    assert label_status(run) == "detectors were tried on 10 labelled images"
+    assert how_known(run, "colour").startswith("measured on 10 labels: male 1.00 [")
+    assert how_known(run, "another") == NEVER

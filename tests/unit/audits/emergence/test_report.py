@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import pytest
 
-from pytest_t2i.audits.emergence import EmergenceAudit
 from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import JPEG, Interval, Outcome, Row
 from pytest_t2i.reporting.html import render_html
@@ -83,9 +82,9 @@ PART = part_of(SPI, PLAIN, BLIND, more=foreseen(), pictures=(OWN, FILM))
 
 
 def run(part, checks=()):
-    audits = {"emergence": AuditRecord.of(part)}
+    audits = {"emergence": AuditRecord(rows=part.rows)}
     run = RunRecord("2026-11-22T10:00:00+00:00", 9.0, "mine", {}, {}, {}, checks, audits=audits)
-    return with_blocks(run)
+    return with_blocks(run, measured={"emergence": part})
 
 
 def charts(part):
@@ -222,6 +221,6 @@ def test_the_page_and_the_summary(tmp_path):
 
 
 def test_every_row_is_in_the_table():
-    frame = EmergenceAudit().summary(PART).frames["emergence"]
-    assert len(frame.rows) == len(PART.rows)
-    assert {"step", "noise", "guidance"} <= set(frame.columns)
+    columns, cells = PART.table()
+    assert len(cells) == len(PART.rows)
+    assert {"step", "noise", "guidance"} <= set(columns)

@@ -11,6 +11,7 @@ from pytest_t2i.audits.neutrality import LEANING, NeutralityAudit
 from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import Interval, Outcome, Row
 from pytest_t2i.metrics.info import INFO
+from pytest_t2i.reporting.first_screen import figures
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summary_lines
@@ -47,7 +48,7 @@ LINE = "similarity gap (> 0 leans masculine): image +0.020, diff_pix +0.100"
 def run(part=PART, checks=(LIMIT,)):
     return with_blocks(RunRecord(
         "2026-11-22T10:00:00+00:00", 9.0, "mine", {}, {}, {}, checks=checks,
-        audits={"neutrality": AuditRecord.of(part)},
+        audits={"neutrality": AuditRecord(rows=part.rows)},
         metrics={METRIC: MetricRecord.of(INFO[METRIC])},
     ))  # fmt: skip
 
@@ -118,7 +119,7 @@ def test_the_line_of_the_terminal(tested, told):
 def test_without_an_interval_no_line_is_told():
     part = Rows((UNSEEN,))
     assert list(summary_lines(run(part).sections)) == []
-    assert NeutralityAudit().summary(part).figures == []
+    assert NeutralityAudit().first(part) is None
 
 
 def test_the_page_and_the_summary(tmp_path):
@@ -135,13 +136,11 @@ def test_the_page_and_the_summary(tmp_path):
 
 
 def test_what_other_places_show():
-    summary = NeutralityAudit().summary(PART)
-    assert summary.series == {
-        "similarity_gap/image": IMAGE.value,
-        "similarity_gap/diff_pix": PIXELS.value,
-    }
-    (figure,) = summary.figures
-    assert (figure.value, figure.notes[0]) == ("+0.100", "widest of 2 spaces: diff_pix")
+    series = PART.series()
+    assert series["similarity_gap/image"] == IMAGE.value
+    assert series["similarity_gap/diff_pix"] == PIXELS.value
+    (figure,) = figures(run())
+    assert (figure.value, figure.notes[1]) == ("+0.100", "furthest of 2: diff_pix")
     frame = to_frame(run(), "neutrality")
     assert frame.columns.tolist()[2:] == [
         "metric", "about", "subject", "space", "towards", "value", "value_low", "value_high",

@@ -68,7 +68,7 @@ def charts(*rows):
 
 
 def run(*rows):
-    audits = {"objects": AuditRecord.of(Rows(rows or ROWS))}
+    audits = {"objects": AuditRecord(rows=rows or ROWS)}
     record = RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, audits=audits)
     return with_blocks(replace(record, metrics=dict(INFO)))
 
@@ -91,7 +91,7 @@ def measured(names=of_gender, **expected):
         observations=observations,
         settings=SimpleNamespace(interval_level=0.9, seed=0),
     )
-    return ObjectsAudit().record(context)
+    return Rows.measured(ObjectsAudit().rows(context))
 
 
 def test_rows_have_the_subjects_of_checks():

@@ -12,11 +12,13 @@ from pytest_t2i.audits.parity import ParityAudit
 from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import Bounds, Interval, Outcome, Row
 from pytest_t2i.metrics.info import INFO
+from pytest_t2i.reporting.first_screen import figures
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summary_lines
 from pytest_t2i.runs.record.build_record import with_blocks
 from pytest_t2i.runs.record.record import AuditRecord, MetricRecord, RunRecord
+from pytest_t2i.runs.record.summaries import headlines
 from pytest_t2i.sections import BarChart, Paragraph
 from pytest_t2i.verdicts.check import Check
 
@@ -61,7 +63,7 @@ PART = Rows((*SCORES, *GROUPS, *CELLS, CORRECTION, PROMPT))
 def run_of(part, *checks, **provenance):
     run = RunRecord(
         "2026-11-21T10:00:00+00:00", 1.0, "m", {}, provenance, {}, checks,
-        audits={"parity": AuditRecord.of(part)},
+        audits={"parity": AuditRecord(rows=part.rows)},
         metrics={name: MetricRecord.of(info) for name, info in INFO.items()},
     )  # fmt: skip
     return with_blocks(run)
@@ -123,10 +125,8 @@ def test_after_correction_there_is_one_score_with_the_uncorrected_beside_it():
             "(uncorrected 0.800); 30 more labels would halve the labels' part of the interval"
         )
         assert "0.750" not in str(section)
-    summary = ParityAudit().summary(part)
-    assert summary.headline.startswith("corrected by 48 labels of 2 annotators: ")
-    assert summary.figures[0].notes[-1] == "corrected by people's labels; uncorrected 0.800"
-    assert summary.series["model_bias_score/model"] == corrected.value
+    (figure,) = figures(run_of(part))
+    assert figure.notes[-1] == "corrected by people's labels; uncorrected 0.800"
     lines = [text for text, _ in summary_lines(list(sections(part).values()))]
     assert not [line for line in lines if line.endswith("; clip)")]
 
@@ -158,9 +158,9 @@ def test_the_page_and_markdown_show_every_number(tmp_path):
         assert text in page or text in words
 
 
-def test_series_follow_the_deciding_detector():
-    summary = ParityAudit().summary(PART)
-    assert list(summary.series) == ["model_bias_score/model", "model_bias_score/job"]
-    assert summary.series["model_bias_score/model"] == SCORE.value
-    assert len(summary.frames["parity"].rows) == len(PART.rows)
-    assert summary.headline.startswith("model bias score 0.700 [0.500, 0.900] over 3 prompts")
+def test_what_follows_from_the_rows():
+    assert PART.series()["model_bias_score/clip"] == SCORE.value
+    assert ParityAudit().first(PART) is PART.rows[0]
+    assert ParityAudit().first(Rows(GROUPS)).metric == "group_distance"
+    (line,) = headlines(run_of(Rows(SCORES)))
+    assert line.startswith("model bias score 0.700 [0.500, 0.900] over 3 prompts")

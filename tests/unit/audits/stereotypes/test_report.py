@@ -9,11 +9,12 @@ from stereotype_rows import stereotype_rows, wals_row
 
 from pytest_t2i.audits.rows import Rows
 from pytest_t2i.audits.stereotypes import StereotypesAudit
-from pytest_t2i.audits.summary import NamedRecord
 from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.reporting.first_screen import figures
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.reporting.terminal import summary_lines
+from pytest_t2i.reporting.verdict_section import subject_notes
 from pytest_t2i.runs.record.build_record import with_blocks
 from pytest_t2i.runs.record.record import AuditRecord, RunRecord
 from pytest_t2i.sections import BarChart, Note, Plane
@@ -51,7 +52,7 @@ def variety(**wals):
 
 def run_of(part, *checks, other=None):
     parts = {"stereotypes": part} | ({} if other is None else {"variety": other})
-    audits = {name: AuditRecord.of(kept) for name, kept in parts.items()}
+    audits = {name: AuditRecord(rows=kept.rows) for name, kept in parts.items()}
     run = RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, checks, audits=audits)
     return with_blocks(run)
 
@@ -95,10 +96,10 @@ def test_the_highest_score_is_a_line_of_the_terminal_and_a_figure():
     told = [text for text, _ in summary_lines(sections(BEARD, MODERN, OLD))]
     assert told == ["stereotype score: highest 0.300 (Iranian: modern) of 2"]
     assert list(summary_lines(sections(OLD))) == []
-    (figure,) = AUDIT.summary(rows_of(BEARD, MODERN, OLD)).figures
-    assert figure.value == "0.30"
-    assert figure.notes == ("Iranian: modern", "highest of 2 stereotypes")
-    assert figure.target == sections(BEARD)[0].title
+    (figure,) = figures(run_of(rows_of(BEARD, MODERN, OLD)))
+    assert figure.value == "0.300"
+    assert figure.notes[1] == "furthest of 2: Iranian: modern"
+    assert figure.target == sections(BEARD)[0].anchor
 
 
 def test_page_and_markdown_show_score_share_and_real_world(tmp_path):
@@ -132,7 +133,7 @@ def test_without_both_scores_there_is_no_plane():
 
 def model(name, *stereotypes, other=None):
     part = rows_of(*stereotypes)
-    return NamedRecord(name, part, run_of(part, other=other))
+    return name, part, run_of(part, other=other)
 
 
 def test_models_share_a_plane_with_a_sign_each():
@@ -159,11 +160,7 @@ def test_more_models_than_signs_are_numbered():
 
 
 def test_what_other_places_show():
-    summary = AUDIT.summary(rows_of(BEARD, OLD))
-    assert summary.series == {"stereotype_score/beard": around(0.1)}
-    assert [(v.name, v.interval, v.detector) for v in summary.values] == [
-        ("beard", around(0.1), "clip"), ("old", None, "clip"),
-    ]  # fmt: skip
-    assert summary.subjects == {"beard": "40% of images, 30.0% in the real world"}
-    assert summary.scope.startswith("Stereotypes of Iranian: attributes")
-    assert len(summary.frames["stereotypes"].rows) == 4
+    rows = rows_of(BEARD, OLD)
+    assert rows.series()["stereotype_score/beard"] == around(0.1)
+    assert len(rows.table()[1]) == 4
+    assert subject_notes(run_of(rows))["beard"] == "40% of images, 30.0% in the real world"

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from stereotype_rows import wals_row
 
-from pytest_t2i.audits.rows import Rows
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.reporting.terminal import summary_lines
@@ -26,7 +25,7 @@ LIMIT = Check(
 def sections(*rows, checks=(LIMIT,)):
     run = RunRecord(
         "2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, checks, metrics={"wals": INFO["wals"]},
-        audits={"variety": AuditRecord.of(Rows(rows))},
+        audits={"variety": AuditRecord(rows=rows)},
     )  # fmt: skip
     return with_blocks(run).sections
 

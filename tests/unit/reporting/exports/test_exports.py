@@ -54,7 +54,7 @@ COLUMNS = {
     "stereotypes": (
         "metric", "about", "subject", "value", "value_low", "value_high", "images", "clear",
         "present", "name", "concept", "detector", "expected", "direction", "margin", "source",
-        "absent",
+        "note", "absent",
     ),
     "neutrality": (
         "metric", "about", "subject", "space", "value", "value_low", "value_high",
@@ -164,6 +164,7 @@ def test_a_card_carries_results_in_the_hubs_form(run, tmp_path):
         ("coco", "fid"): 9,
         ("pytest-t2i", "model_bias_score"): 0.4,
         ("pytest-t2i", "stereotype_score"): 0.4,
+        ("pytest-t2i", "attribute_share"): 0.4,
         ("pytest-t2i", "similarity_gap"): 0.4,
     }
     names = [result.dataset_name for result in card.data.eval_results]
@@ -197,7 +198,7 @@ def test_a_fairness_card_says_what_it_does_not_show(run, tmp_path):
     card = card_contents(run)
     assert any("these prompts alone" in words for words in card["not_shown"])
     assert {m["metric"] for m in card["metrics"]} == {
-        "model_bias_score", "stereotype_score", "similarity_gap",
+        "model_bias_score", "stereotype_score", "attribute_share", "similarity_gap",
     }  # fmt: skip
     # It speaks of "the limits stated below": each is, with what its checks came to.
     assert sum(sum(one["checks"].values()) for one in card["limits"]) == len(run.checks)

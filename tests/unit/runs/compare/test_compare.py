@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.shared_blocks import Counts
-from pytest_t2i.audits.summary import Summary
-from pytest_t2i.data import Detection, Interval, Undetected
+from pytest_t2i.data import Detection, Interval, Row, Undetected
 from pytest_t2i.errors import ConfigurationError, FileFormatError
+from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting.comparison import (
     FOR_THE_PAIR,
     comparison_lines,
@@ -23,7 +23,13 @@ from pytest_t2i.reporting.comparison import (
 )
 from pytest_t2i.runs.compare.compare import ComparedModel, PromptOfModel, compare_models
 from pytest_t2i.runs.compare.read_compared_models import of_run, read_compared_models
-from pytest_t2i.runs.record.record import AuditRecord, ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record.record import (
+    AuditRecord,
+    ImageRecord,
+    MetricRecord,
+    PromptRecord,
+    RunRecord,
+)
 from pytest_t2i.sections import Note, Section
 
 
@@ -157,37 +163,31 @@ def interval(estimate):
     return Interval(estimate, estimate - 0.02, estimate + 0.02, 0.95, "made up", 40)
 
 
-@dataclass(frozen=True)
-class Heights:
-    values: dict[str, float]
-
-
-class HeightAudit(Audit[Heights]):
+class HeightAudit(Audit):
     name = "height"
 
-    @property
-    def record_type(self):
-        return Heights
-
-    def summary(self, record):
-        return Summary(
-            series={
-                f"{metric}/{name}": interval(value)
-                for metric in ("height_of", "model_bias_score")
-                for name, value in record.values.items()
-            }
-        )
-
     def compare(self, models, *, level, seed):
-        told = ", ".join(f"{one.model} {one.run.model}" for one in models)
+        told = ", ".join(f"{name} {run.model}" for name, _, run in models)
         return [Section("Heights", (Note(f"{told}; {level}, {seed}"),))]
 
 
 def measured(model, **values):
     """The model as a run in which an audit measured these."""
-    audits = {"height": AuditRecord(1, Heights(values))}
+    rows = tuple(
+        Row(metric, "model", "model", interval(value), {"of": name})
+        for metric in ("height_of", "model_bias_score")
+        for name, value in values.items()
+    )
+    audits = {"height": AuditRecord(rows=rows)}
     run = RunRecord(
-        "2026-11-22T10:00:00+00:00", 1.0, f"run of {model.name}", {}, {}, {}, audits=audits
+        "2026-11-22T10:00:00+00:00",
+        1.0,
+        f"run of {model.name}",
+        {},
+        {},
+        {},
+        audits=audits,
+        metrics={"model_bias_score": MetricRecord.of(INFO["model_bias_score"])},
     )
     return replace(model, run=run)
 

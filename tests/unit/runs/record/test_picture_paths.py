@@ -9,9 +9,8 @@ from dataclasses import replace
 import pytest
 from PIL import Image
 
-from pytest_t2i.audits.rows import Rows
 from pytest_t2i.cli.main import main
-from pytest_t2i.data import Detection, Mask, Row
+from pytest_t2i.data import Detection, Mask
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.runs.record.picture_paths import (
     as_kept,
@@ -29,7 +28,7 @@ from pytest_t2i.runs.record.record import (
     PromptRecord,
     RunRecord,
 )
-from pytest_t2i.sections import Overlay, Overlays
+from pytest_t2i.sections import Overlay, Overlays, Section
 
 
 def record(*files):
@@ -78,7 +77,7 @@ def test_pictures_of_a_baseline_and_of_groups_are_looked_at_too(run):
     then = BeforeRecord(0, secret, "male")
     baseline = BaselineRecord("b.json", "old", "f", "", 1, 0, False, pictures={"nurse": (then,)})
     shown = Overlays((Overlay(secret, nowhere, nowhere, ("hidden",), "hidden"),))
-    found = AuditRecord.of(Rows((Row("share", "model", "model", 0.5),), (shown,)))
+    found = AuditRecord(blocks=(Section("Groups", (shown,)),))
     for more in ({"baseline": baseline}, {"audits": {"dependencies": found}}):
         with pytest.raises(ConfigurationError, match="names 1 of 1 files"):
             check_pictures(replace(record(), **more), run)

@@ -15,19 +15,25 @@ from pytest_t2i import (
     AuditContext,
     Fixture,
     Keyword,
-    NamedRecord,
-    Summary,
+    Rows,
     T2IError,
 )
 
-from pytest_t2i_mitigation.mitigated.known import AUTO, CONTENT, DISTANCES, HARMS, HELPS, TURNOVER
+from pytest_t2i_mitigation.mitigated.known import (
+    AUTO,
+    CONTENT,
+    DISTANCES,
+    HARMS,
+    HELPS,
+    PASSES,
+    TITLE,
+    TURNOVER,
+)
 
 if TYPE_CHECKING:
-    from pytest_t2i import Need
-    from pytest_t2i import sections as blocks
+    from pytest_t2i import Need, Row, sections
 
     from pytest_t2i_mitigation.mitigated.measure import Mitigated
-    from pytest_t2i_mitigation.mitigated.record import MitigatedPart
 
 UNMET = "t2i: no mitigation is named; run with --t2i-mitigation NAME (t2i list mitigations)"
 
@@ -59,12 +65,13 @@ def _distances(value: Any) -> tuple[str, ...]:
     return spaces
 
 
-class MitigatedAudit(Audit["MitigatedPart"]):
+class MitigatedAudit(Audit):
     """The audit of plain and mitigated pictures of the same prompts and seeds."""
 
     name = "mitigated"
+    title = TITLE
     place = 15
-    metrics = (*HELPS, *HARMS)
+    metrics = (*HELPS, *HARMS, PASSES)
     keywords = MappingProxyType(
         {
             "second_judge": Keyword(str, AUTO),
@@ -83,13 +90,6 @@ class MitigatedAudit(Audit["MitigatedPart"]):
         }
     )
 
-    @property
-    def record_type(self) -> type[MitigatedPart]:
-        """The type of the audit's part of run.json."""
-        from pytest_t2i_mitigation.mitigated.record import MitigatedPart
-
-        return MitigatedPart
-
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
         """Return the pictures with and without the mitigation, and those of both genders."""
         from pytest_t2i_mitigation.mitigated import needs
@@ -105,27 +105,26 @@ class MitigatedAudit(Audit["MitigatedPart"]):
 
             yield from too_few_for_turns(cases, bound, level)
 
-    def record(self, context: AuditContext) -> MitigatedPart | None:
-        """Return what the mitigation gains and loses, or None."""
-        from pytest_t2i_mitigation.mitigated import record
+    def rows(self, context: AuditContext) -> Iterable[Row | sections.Block]:
+        """Yield what the mitigation gains and loses, with pictures before and after."""
+        from pytest_t2i_mitigation.mitigated import rows
 
-        return record.measured(context)
+        return rows.measured(context)
 
-    def sections(self, record: MitigatedPart, run: Any) -> Sequence[blocks.Section]:
-        """Return the section: gain against cost, every verdict, pictures before and after."""
+    def in_words(self, rows: Rows) -> str:
+        """Return nothing: the line with its verdict is among the blocks."""
+        del rows
+        return ""
+
+    def blocks(self, rows: Rows, run: Any) -> Sequence[sections.Block]:
+        """Return gain against cost, every verdict, pictures before and after."""
         from pytest_t2i_mitigation.mitigated import report
 
-        return report.sections(record, run)
-
-    def summary(self, record: MitigatedPart) -> Summary:
-        """Return the gain in words, as series and as a table."""
-        from pytest_t2i_mitigation.mitigated import report
-
-        return report.summary(record)
+        return report.shown(rows, run)
 
     def compare(
-        self, models: Sequence[NamedRecord[MitigatedPart]], *, level: float, seed: int
-    ) -> Sequence[blocks.Section]:
+        self, models: Sequence[tuple[str, Rows, Any]], *, level: float, seed: int
+    ) -> Sequence[sections.Section]:
         """Return a section with several mitigations in one chart."""
         del level, seed
         from pytest_t2i_mitigation.mitigated import report

@@ -40,10 +40,20 @@ TURNOVER = MetricInfo(
 )  # fmt: skip
 BIAS_MITIGATION = MetricInfo("bias_mitigation_score", -2.0, 2.0, "lower", "thesis eq. 4.27")
 """Declared by the core; shown beside the losses, as it rewards destroyed pictures, too."""
+DISTANCE, FRECHET, KERNEL = "bias_distance", "frechet_distance", "kernel_distance"
+"""Metrics that the core declares; of sets of pictures, FID and KID."""
+PASSES = MetricInfo(
+    "passes_per_picture", 0.0, math.inf, "higher", "passes through the model",
+    meaning="The cost of a mitigated picture, where a plain one costs 1.",
+)  # fmt: skip
 HELPS = (BIAS_REDUCTION,)
 HARMS = (
     OBEDIENCE, CONTENT_LOSS, UNDETECTED_RISE, VARIETY_LOSS, PICTURE_SHIFT, ALIGNMENT_LOSS, TURNOVER,
 )  # fmt: skip
+
+BEFORE_AFTER = ("before", "after")
+"""The sides of a pair of pictures: plain, mitigated."""
+TITLE = "What the mitigation gains and what it costs"
 
 CONTENT = ("place", "object")
 """The axes whose words name what a picture shows beside the person."""

@@ -64,12 +64,12 @@ class Mitigated:
     @property
     def bias_reduction(self) -> Measurement:
         """The model bias score of plain pictures minus that of mitigated ones, paired by prompt."""
-        return self._reduction(self.judges[0])
+        return self.reduction_by(self.judges[0])
 
     @property
     def second_bias_reduction(self) -> Measurement:
         """The bias reduction by the second judge."""
-        return self._reduction(self.judges[1])
+        return self.reduction_by(self.judges[1])
 
     def counts(self, judge: Judge) -> tuple[np.ndarray, np.ndarray]:
         """Return (male, female) counts of plain and of mitigated pictures, [n_prompts, 2] each."""
@@ -77,7 +77,8 @@ class Mitigated:
         before, after = (np.array([tally(pair[k]) for pair in both]) for k in (0, 1))
         return before, after
 
-    def _reduction(self, judge: Judge) -> Measurement:
+    def reduction_by(self, judge: Judge) -> Measurement:
+        """Return the bias reduction by a judge."""
         before, after = self.counts(judge)
 
         def interval_at(level: float) -> Interval:
@@ -96,6 +97,14 @@ class Mitigated:
         )
 
     # it harms nothing
+
+    @property
+    def losses(self) -> tuple[Measurement, ...]:
+        """The measurements of harm."""
+        return (
+            self.obedience, self.content_loss, self.undetected_rise, self.variety_loss,
+            self.picture_shift, self.alignment_loss, self.turnover,
+        )  # fmt: skip
 
     @property
     def obedience(self) -> Measurement:

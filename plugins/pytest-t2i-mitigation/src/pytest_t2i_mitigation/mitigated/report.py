@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pytest_t2i import Frame, Interval, NamedRecord, Outcome, Summary
+from pytest_t2i import Interval, Outcome, Row, Rows
 from pytest_t2i import sections as blocks
 
-from pytest_t2i_mitigation.mitigated.known import BIAS_MITIGATION, BIAS_REDUCTION, HARMS, HELPS
-from pytest_t2i_mitigation.mitigated.record import MitigatedPart, PairRecord, PromptRecord
+from pytest_t2i_mitigation.mitigated.known import (
+    BEFORE_AFTER,
+    BIAS_MITIGATION,
+    BIAS_REDUCTION,
+    DISTANCE,
+    FRECHET,
+    HARMS,
+    HELPS,
+    KERNEL,
+    PASSES,
+    TITLE,
+)
 
-TITLE = "What the mitigation gains and what it costs"
 GAIN = "Gain against cost"
 COST = "alignment_loss"
 """The metric of the cost in the chart; the table below has all others."""
@@ -32,23 +41,49 @@ OUTCOMES = (Outcome.FAIL, Outcome.INCONCLUSIVE)
 SIGNS = ("A", "B", "C", "D", "E", "F", "G", "H")
 
 
-def sections(part: MitigatedPart, run: Any) -> Sequence[blocks.Section]:
-    """Return the section of a run."""
-    outcome = outcome_of(run.checks)
-    told = blocks.Paragraph(f"{headline(part)}.", "summary", outcome)
-    points = [_plain(part), _point(part)]
+def shown(rows: Rows, run: Any) -> Sequence[blocks.Block]:
+    """Return the blocks of a run's section."""
+    told = blocks.Paragraph(f"{headline(rows)}.", "summary", outcome_of(run.checks))
+    points = [_plain(rows), _point(rows)]
     chart = _plane([point for point in points if point is not None])
-    shown = (
-        told, *chart, _verdicts(part, run), *_distances(part), *_sets(part), *_albums(part.prompts)
-    )  # fmt: skip
-    return [blocks.Section(TITLE, shown)]
+    return told, *chart, _verdicts(rows, run), *_distances(rows), *_sets(rows), *rows.pictures
 
 
-def headline(part: MitigatedPart) -> str:
+def mitigation_of(rows: Rows) -> tuple[str, float]:
+    """Return the name of the mitigation, and its cost: a plain picture costs one pass."""
+    row = rows.of(PASSES.name)[0]
+    passes: Any = row.value
+    return str(row.facts["mitigation"]), passes
+
+
+def reductions(rows: Rows) -> Mapping[str, Interval | None]:
+    """Return how far the model bias score falls by each judge, the run's detector first."""
+    return {str(row.dims["judge"]): row.interval for row in rows.of(BIAS_REDUCTION.name)}
+
+
+def scores(rows: Rows) -> tuple[Interval | None, Interval | None]:
+    """Return the model bias scores before and after by the run's detector."""
+    judge = next(iter(reductions(rows)))
+    found = (rows.one("model_bias_score", judge, side=side) for side in BEFORE_AFTER)
+    before, after = (None if row is None else row.interval for row in found)
+    return before, after
+
+
+def distances(rows: Rows) -> Iterator[tuple[str, Interval | None, Interval | None, Interval]]:
+    """Yield each space with the bias distances before and after and the mitigation score."""
+    for row in rows.of(BIAS_MITIGATION.name):
+        space = str(row.dims["space"])
+        sides = (rows.one(DISTANCE, "model", space=space, side=side) for side in BEFORE_AFTER)
+        before, after = (None if side is None else side.interval for side in sides)
+        if row.interval is not None:
+            yield space, before, after, row.interval
+
+
+def headline(rows: Rows) -> str:
     """Return the first judge's scores and the cost, in a line."""
-    first = part.judges[0]
-    score = f"model bias score {_short(first.before)} plain, {_short(first.after)} mitigated"
-    return f"{part.mitigation}: {score}, {_passes(part)} a picture"
+    before, after = map(_short, scores(rows))
+    name = mitigation_of(rows)[0]
+    return f"{name}: model bias score {before} plain, {after} mitigated, {_passes(rows)} a picture"
 
 
 def outcome_of(checks: Sequence[Any]) -> Outcome | None:
@@ -60,26 +95,29 @@ def outcome_of(checks: Sequence[Any]) -> Outcome | None:
     return next((worst for worst in OUTCOMES if worst in reached), Outcome.PASS)
 
 
-def compared(models: Sequence[NamedRecord[MitigatedPart]]) -> Sequence[blocks.Section]:
+def compared(models: Sequence[tuple[str, Rows, Any]]) -> Sequence[blocks.Section]:
     """Return a section with the plain model and every mitigation, as a chart and a table."""
-    plain = _plain(models[0].record) if models else None
+    plain = _plain(models[0][1]) if models else None
     points = [] if plain is None else [replace(plain, series="plain", sign="o")]
-    for sign, (model, part, _) in zip(SIGNS, models, strict=False):
-        if (point := _point(part)) is not None:
+    for sign, (model, rows, _) in zip(SIGNS, models, strict=False):
+        if (point := _point(rows)) is not None:
             points.append(replace(point, series=model, sign=sign))
-    rows = tuple(_row(part, run) for _, part, run in models)
+    cells = tuple(_cells(rows, run) for _, rows, run in models)
     columns = ("mitigation", "gained", *(metric.name for metric in HARMS), "passes", "verdict")
-    return [
-        blocks.Section(
-            TITLE, (*_plane(points), blocks.Table("Mitigations", columns, rows, whole=True))
-        )
-    ]
+    table = blocks.Table("Mitigations", columns, cells, whole=True)
+    return [blocks.Section(TITLE, (*_plane(points), table))]
 
 
-def _row(part: MitigatedPart, run: Any) -> tuple[Any, ...]:
-    losses = (part.loss(metric.name) for metric in HARMS)
-    gained = part.judges[0].reduction
-    return (part.mitigation, gained, *losses, part.passes, outcome_of(run.checks))
+def _cells(rows: Rows, run: Any) -> tuple[Any, ...]:
+    losses = (_model(rows, metric.name) for metric in HARMS)
+    name, passes = mitigation_of(rows)
+    gained = next(iter(reductions(rows).values()))
+    return (name, gained, *losses, passes, outcome_of(run.checks))
+
+
+def _model(rows: Rows, metric: str) -> Interval | None:
+    row = rows.one(metric)
+    return None if row is None else row.interval
 
 
 def _plane(points: Sequence[blocks.Point]) -> tuple[blocks.Plane | blocks.Note, ...]:
@@ -92,114 +130,60 @@ def _plane(points: Sequence[blocks.Point]) -> tuple[blocks.Plane | blocks.Note, 
     return blocks.Plane(GAIN, across, upwards, tuple(points)), blocks.Note(READ)
 
 
-def _plain(part: MitigatedPart) -> blocks.Point | None:
-    before = part.judges[0].before
+def _plain(rows: Rows) -> blocks.Point | None:
+    before = scores(rows)[0]
     if before is None:
         return None
-    return blocks.Point(
-        "plain", Interval(0.0, 0.0, 0.0, before.level, "as it is", before.n), before
-    )
+    nothing = Interval(0.0, 0.0, 0.0, before.level, "as it is", before.n)
+    return blocks.Point("plain", nothing, before)
 
 
-def _point(part: MitigatedPart) -> blocks.Point | None:
-    cost, after = part.loss(COST), part.judges[0].after
+def _point(rows: Rows) -> blocks.Point | None:
+    cost, after = _model(rows, COST), scores(rows)[1]
     if cost is None or after is None:
         return None
-    return blocks.Point(f"{part.mitigation} ({_passes(part)})", cost, after)
+    return blocks.Point(f"{mitigation_of(rows)[0]} ({_passes(rows)})", cost, after)
 
 
-def _verdicts(part: MitigatedPart, run: Any) -> blocks.Table:
-    rows = []
-    for one in part.judges:
-        name = f"model by {one.judge}"
-        made = run.checks_of(BIAS_REDUCTION.name).get(name, ())
-        rows.append((f"bias reduction by {one.judge}", one.reduction, *_judged(made), ""))
-    for loss in part.losses:
-        made = run.checks_of(loss.metric).get("model", ())
-        told = loss.absent or "; ".join(loss.remarks)
-        rows.append((loss.metric.replace("_", " "), loss.value, *_judged(made), told))
+def _verdicts(rows: Rows, run: Any) -> blocks.Table:
+    def line(name: str, row: Row) -> tuple[Any, ...]:
+        made = run.checks_of(row.metric).get(row.subject, ())
+        judged = (made[0].bound, made[0].outcome) if made else (None, None)
+        return (name, row.interval, *judged, row.absent or row.facts.get("remarks", ""))
+
+    helps = (
+        line(f"bias reduction by {row.dims['judge']}", row) for row in rows.of(BIAS_REDUCTION.name)
+    )
+    harms = [row for metric in HARMS for row in rows.of(metric.name)]
+    losses = (line(row.metric.replace("_", " "), row) for row in harms)
     columns = ("metric", "value", "limit", "verdict", "")
-    return blocks.Table("It helps, and it harms nothing", columns, tuple(rows), whole=True)
+    cells = (*helps, *losses)
+    return blocks.Table("It helps, and it harms nothing", columns, cells, whole=True)
 
 
-def _distances(part: MitigatedPart) -> Iterator[blocks.Table | blocks.Note]:
-    if part.distances:
-        rows = tuple((d.space, d.plain, d.mitigated, d.score) for d in part.distances)
+def _distances(rows: Rows) -> Iterator[blocks.Table | blocks.Note]:
+    if cells := tuple(distances(rows)):
         columns = ("space", "D plain", "D mitigated", "B")
-        yield blocks.Table("Distance from both genders", columns, rows, whole=True)
+        yield blocks.Table("Distance from both genders", columns, cells, whole=True)
         yield blocks.Note(FORMULA)
 
 
-def _sets(part: MitigatedPart) -> Iterator[blocks.Note]:
-    sets = part.sets
-    if sets is None or sets.frechet is None:
+def _sets(rows: Rows) -> Iterator[blocks.Note]:
+    sets, kernel = rows.one(FRECHET), _model(rows, KERNEL)
+    if sets is None or sets.value is None:
         return
-    few = "" if sets.images >= FOR_FRECHET else ", which few pictures raise"
-    kernel = "" if sets.kernel is None else f"; unbiased KID {sets.kernel}, the mean over prompts"
+    images, encoder = sets.counts["images"], sets.facts["encoder"]
+    few = "" if images >= FOR_FRECHET else ", which few pictures raise"
+    unbiased = "" if kernel is None else f"; unbiased KID {kernel}, the mean over prompts"
     yield blocks.Note(
-        f"From the plain pictures, {sets.images} of each, by features of {sets.encoder} of unit "
-        f"length: FID {sets.frechet:.4f} (thesis eq. 4.32){few}{kernel}."
+        f"From the plain pictures, {images} of each, by features of {encoder} of unit "
+        f"length: FID {sets.value:.4f} (thesis eq. 4.32){few}{unbiased}."
     )
 
 
-def _judged(checks: Sequence[Any]) -> tuple[float | None, Outcome | None]:
-    return (checks[0].bound, checks[0].outcome) if checks else (None, None)
-
-
-def _albums(prompts: Sequence[PromptRecord]) -> Iterator[blocks.Album]:
-    for one in prompts:
-        before = f"{one.plain_male} male and {one.plain_female} female"
-        after = f"{one.mitigated_male} male and {one.mitigated_female} female"
-        pictures = [picture for pair in one.pairs for picture in _pair(pair)]
-        yield blocks.Album(
-            f"{one.prompt}, before and after", tuple(pictures),
-            f"{before} before, {after} after", one.text, 2 * (one.images - len(one.pairs)),
-        )  # fmt: skip
-
-
-def _pair(pair: PairRecord) -> tuple[blocks.Picture, blocks.Picture]:
-    sides = (
-        ("before", pair.plain, pair.plain_label),
-        ("after", pair.mitigated, pair.mitigated_label),
-    )
-    before, after = (
-        blocks.Picture(
-            file,
-            label or "undetected",
-            (f"seed {pair.seed}, {side}",),
-            kind=label if label in ("male", "female") else "undetected",
-        )
-        for side, file, label in sides
-    )
-    return before, after
-
-
-def summary(part: MitigatedPart) -> Summary:
-    """Return the gain in words, every value as a series, and prompts as a table."""
-    gains = {f"{BIAS_REDUCTION.name}/{one.judge}": one.reduction for one in part.judges}
-    scores = {f"{BIAS_MITIGATION.name}/{d.space}": d.score for d in part.distances}
-    values = gains | {loss.metric: loss.value for loss in part.losses} | scores
-    rows = [
-        (p.prompt, p.plain_male, p.plain_female, p.mitigated_male, p.mitigated_female, p.images)
-        for p in part.prompts
-    ]
-    columns = (
-        "prompt",
-        "plain_male",
-        "plain_female",
-        "mitigated_male",
-        "mitigated_female",
-        "images",
-    )
-    return Summary(
-        headline(part),
-        {name: value for name, value in values.items() if value is not None},
-        {"mitigated": Frame(columns, rows)},
-    )
-
-
-def _passes(part: MitigatedPart) -> str:
-    return f"{part.passes:.3g} pass{'' if part.passes == 1.0 else 'es'}"
+def _passes(rows: Rows) -> str:
+    passes = mitigation_of(rows)[1]
+    return f"{passes:.3g} pass{'' if passes == 1.0 else 'es'}"
 
 
 def _short(interval: Interval | None) -> str:

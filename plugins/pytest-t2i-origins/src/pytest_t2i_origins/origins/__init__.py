@@ -28,7 +28,7 @@ def _origins(sample: Any) -> Callable[..., Any]:
     return partial(origins, sample)
 
 
-class OriginsAudit(Audit[Any]):
+class OriginsAudit(Audit):
     """The audit that gives every sample the method ``origins``; it keeps no record."""
 
     name = "origins"
