@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_t2i.data import (
@@ -45,10 +45,13 @@ class Observations:
     """The variation whose images are read; None for the plain images."""
     derived: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     """Values that audits computed from images and need again."""
-    _images: dict[str, dict[int, StoredImage]] = field(default_factory=dict)
-    """Images by text of the prompt, then by seed."""
-    _detections: dict[tuple[str, DetectorRef], dict[int, Detection]] = field(default_factory=dict)
-    _pixels: dict[str, dict[int, Pixels | None]] = field(default_factory=dict)
+    _images: dict[str, StoredImage] = field(default_factory=dict)
+    """Images by key, as all further rows of the store: each is read once."""
+    _detections: dict[str, dict[str, Detection]] = field(default_factory=dict)
+    """Fingerprint of a detector -> its detections by key."""
+    _pixels: dict[str, Pixels | None] = field(default_factory=dict)
+    _keys: dict[tuple[str, tuple[int, ...]], list[str]] = field(default_factory=dict)
+    """Text of a prompt and seeds -> keys."""
     _views: dict[Variation, Observations] = field(default_factory=dict)
     _plain: Observations | None = None
     """Observations of the plain images; None where these are the plain images."""
@@ -60,8 +63,8 @@ class Observations:
         if variation is None:
             return self
         if variation not in self._views:
-            self._views[variation] = Observations(
-                self.components, self.settings, variation, _plain=self
+            self._views[variation] = replace(
+                self, variation=variation, derived={}, _keys={}, _views={}, _plain=self
             )
         return self._views[variation]
 
@@ -99,41 +102,29 @@ class Observations:
 
     def keys(self, prompt: Prompt, seeds: Sequence[int]) -> list[str]:
         """Return the store keys of the prompt's images, in the order of the seeds."""
-        return self.components.keys(
-            self.settings.request(prompt, seed, self.variation) for seed in seeds
-        )
-
-    def _read(
-        self,
-        by_seed: dict[int, R],
-        prompt: Prompt,
-        seeds: Sequence[int],
-        reader: Callable[[list[str]], Mapping[str, R]],
-    ) -> list[R]:
-        """Return what is known per seed, after reading missing seeds from the store."""
-        if new := [seed for seed in seeds if seed not in by_seed]:
-            keys = self.keys(prompt, new)
-            by_key = reader(keys)
-            _complete(prompt, len(by_key), len(keys))
-            by_seed.update(zip(new, map(by_key.__getitem__, keys), strict=True))
-        return [by_seed[seed] for seed in seeds]
+        name = prompt.text, tuple(seeds)
+        if name not in self._keys:
+            requests = self.settings.requests(prompt, seeds, self.variation)
+            self._keys[name] = self.components.keys(requests)
+        return self._keys[name]
 
     def images(self, prompt: Prompt, seeds: Sequence[int]) -> list[StoredImage]:
         """Return the prompt's images, in the order of the seeds."""
-        by_seed = self._images.setdefault(prompt.text, {})
-        return self._read(by_seed, prompt, seeds, self.store.images)
+        return _all_of(prompt, self._images, self.keys(prompt, seeds), self.store.images)
 
     def pixels(self, prompt: Prompt, seeds: Sequence[int]) -> list[Pixels | None]:
         """Return the content of each picture; None where there is none that shows anything."""
-        by_seed = self._pixels.setdefault(prompt.text, {})
-        if new := [seed for seed in seeds if seed not in by_seed]:
-            keys = self.keys(prompt, new)
-            images = self.store.images(keys)
-            by_key = self.store.pixels(images.values())
+        return self.pixels_of(self.keys(prompt, seeds))
+
+    def pixels_of(self, keys: Sequence[str]) -> list[Pixels | None]:
+        """Return the content of the picture of each key; None as in ``pixels``."""
+        if new := [key for key in keys if key not in self._pixels]:
+            _read(self._images, new, self.store.images)
             # An image that is not there is not known to be absent for ever.
-            pairs = zip(new, keys, strict=True)
-            by_seed.update((seed, by_key.get(key)) for seed, key in pairs if key in images)
-        return [by_seed.get(seed) for seed in seeds]
+            images = [self._images[key] for key in new if key in self._images]
+            shown = self.store.pixels(images)
+            self._pixels.update((image.key, shown.get(image.key)) for image in images)
+        return list(map(self._pixels.get, keys))
 
     def distinct(self, prompts: Sequence[Prompt], seeds: Sequence[int]) -> tuple[int, ...]:
         """Return the seeds without those whose picture of a prompt repeats an earlier one.
@@ -142,6 +133,13 @@ class Observations:
         Several prompts are variants, whose pictures of one seed are compared with each other: the
         seed stays where its picture of every prompt is new.
         """
+        name = ("distinct", *(prompt.text for prompt in prompts), tuple(seeds))
+        if name not in self.derived:
+            self.derived[name] = self._distinct(prompts, seeds)
+        seeds_of_distinct: tuple[int, ...] = self.derived[name]
+        return seeds_of_distinct
+
+    def _distinct(self, prompts: Sequence[Prompt], seeds: Sequence[int]) -> tuple[int, ...]:
         distinct_seeds: list[int] = []
         before: list[set[str]] = [set() for _ in prompts]
         contents = [self.pixels(prompt, seeds) for prompt in prompts]
@@ -155,7 +153,15 @@ class Observations:
 
     def repeats(self, prompt: Prompt, seeds: Sequence[int]) -> Repeats:
         """Return how many of a prompt's pictures repeat an earlier one."""
-        return repeats_among(self.pixels(prompt, seeds))
+        return self.repeats_of(self.keys(prompt, seeds))
+
+    def repeats_of(self, keys: Sequence[str]) -> Repeats:
+        """Return how many of the pictures of these keys, of one prompt, repeat an earlier one."""
+        name = ("repeats", *keys)
+        if name not in self.derived:
+            self.derived[name] = repeats_among(self.pixels_of(keys))
+        repeats: Repeats = self.derived[name]
+        return repeats
 
     def revised_prompts(self, prompt: Prompt, seeds: Sequence[int]) -> list[str | None]:
         """Return the service's rewritten prompts, in the order of the seeds; None where unknown."""
@@ -167,11 +173,10 @@ class Observations:
         self, prompt: Prompt, seeds: tuple[int, ...], ref: DetectorRef
     ) -> list[Detection]:
         """Return a detector's detections of the prompt's images, in the order of the seeds."""
-        by_seed = self._detections.setdefault((prompt.text, ref), {})
         detector = self.components.detector(ref).fingerprint
-        return self._read(
-            by_seed, prompt, seeds, lambda keys: self.store.detections(keys, detector)
-        )
+        known = self._detections.setdefault(detector, {})
+        keys = self.keys(prompt, seeds)
+        return _all_of(prompt, known, keys, lambda new: self.store.detections(new, detector))
 
     def labels(self, ref: DetectorRef) -> tuple[str, ...]:
         """Return every label that a detector may give."""
@@ -212,9 +217,25 @@ class Observations:
         ]
 
 
-def _complete(prompt: Prompt, count: int, total: int) -> None:
-    if count < total:
+def _read(
+    known: dict[str, R], keys: Sequence[str], reader: Callable[[list[str]], Mapping[str, R]]
+) -> None:
+    """Add the rows of the keys that are not known, as far as the store has them."""
+    if new := [key for key in keys if key not in known]:
+        known.update(reader(new))
+
+
+def _all_of(
+    prompt: Prompt,
+    known: dict[str, R],
+    keys: Sequence[str],
+    reader: Callable[[list[str]], Mapping[str, R]],
+) -> list[R]:
+    """Return the rows of all keys, which the store must have."""
+    _read(known, keys, reader)
+    if lost := sum(key not in known for key in keys):
         raise T2IError(
-            f"{prompt.id}: {total - count} of {total} images are no longer in the store. "
+            f"{prompt.id}: {lost} of {len(keys)} images are no longer in the store. "
             "Was the store changed while the tests ran? Run again to make the images anew."
         )
+    return list(map(known.__getitem__, keys))

@@ -235,7 +235,7 @@ def look_at_labelled(
 ) -> None:
     """Run every detector on every labelled image."""
     by_key = {labelled.checksums[image.file]: image for image in labelled}
-    refs = set(detectors)
+    refs = frozenset(detectors)
     needs = {key: ImageNeeds(detectors=refs) for key in by_key}
     pictures = Pictures(needs, lambda key: open_labelled(labelled, by_key[key]))
     observer.look(pictures, "looking at labelled images")

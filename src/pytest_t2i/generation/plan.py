@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from pytest_t2i.data import (
     FORESEEN,
@@ -65,35 +66,30 @@ class Need:
     mitigation, where there is one; ``PLAIN``: no mitigation."""
 
 
-@dataclass(slots=True)
-class ImageNeeds:
+class ImageNeeds(NamedTuple):
     """Everything that all tests need of one image."""
 
-    detectors: set[DetectorRef] = field(default_factory=set)
-    encoders: set[str] = field(default_factory=set)
-    finders: set[str] = field(default_factory=set)
-    observe: set[str] = field(default_factory=set)
-    attributes: set[Attribute] = field(default_factory=set)
+    detectors: frozenset[DetectorRef] = frozenset()
+    encoders: frozenset[str] = frozenset()
+    finders: frozenset[str] = frozenset()
+    observe: frozenset[str] = frozenset()
+    attributes: frozenset[Attribute] = frozenset()
     """Attributes that velocities are compared with."""
 
     @classmethod
     def of(cls, need: Need) -> ImageNeeds:
         """The needs of one test."""
-        return cls(
-            set(need.detectors),
-            set(need.encoders),
-            set(need.finders),
-            set(need.observe),
-            set(need.attributes),
-        )
+        return cls(need.detectors, need.encoders, need.finders, need.observe, need.attributes)
 
-    def take(self, need: Need) -> None:
-        """Add the needs of another test."""
-        self.detectors |= need.detectors
-        self.encoders |= need.encoders
-        self.finders |= need.finders
-        self.observe |= need.observe
-        self.attributes |= need.attributes
+    def with_those(self, of_another: ImageNeeds) -> ImageNeeds:
+        """The needs of both."""
+        return ImageNeeds(
+            self.detectors | of_another.detectors,
+            self.encoders | of_another.encoders,
+            self.finders | of_another.finders,
+            self.observe | of_another.observe,
+            self.attributes | of_another.attributes,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +99,21 @@ class RequestSettings:
     generation: GenerationSettings
     mitigating: Mitigating | None = None
     """The run's mitigation."""
+    _requests: dict[Any, list[Request]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """Requests that were asked for, by prompt, seeds and variation: most are asked for again."""
 
-    def request(self, prompt: Prompt, seed: int, variation: Variation | None = None) -> Request:
-        """The request for a prompt and seed, with these settings or the variation's."""
+    def requests(
+        self, prompt: Prompt, seeds: Sequence[int], variation: Variation | None = None
+    ) -> Sequence[Request]:
+        """The requests for a prompt and its seeds, with these settings or the variation's."""
+        asked = (prompt, tuple(seeds), variation)
+        if asked not in self._requests:
+            self._requests[asked] = [self._request(prompt, seed, variation) for seed in seeds]
+        return self._requests[asked]
+
+    def _request(self, prompt: Prompt, seed: int, variation: Variation | None) -> Request:
         variation = varied(self.mitigating, prompt, variation)
         settings = (variation and variation.settings) or self.generation
         text = prompt.text_of(seed)
@@ -141,12 +149,11 @@ class Plan:
             self.wordings.setdefault(wording, need.prompt.text)
         for encoder in need.encoders if need.texts else ():
             self.texts.setdefault(encoder, set()).update(need.texts)
-        for seed in need.seeds:
-            request = self.settings.request(need.prompt, seed, need.variation)
-            if request in self.needs:
-                self.needs[request].take(need)
-            else:
-                self.needs[request] = ImageNeeds.of(need)
+        wanted = ImageNeeds.of(need)
+        for request in self.settings.requests(need.prompt, need.seeds, need.variation):
+            before = self.needs.setdefault(request, wanted)
+            if before is not wanted and before != wanted:
+                self.needs[request] = before.with_those(wanted)
 
     def add_all(self, needs: Iterable[Need]) -> None:
         """Add several needs."""

@@ -129,7 +129,7 @@ def preview_key(sha256: str | None, step: int) -> str:
 
 
 def denoising_previews(
-    array: np.ndarray, sha256: str | None, detectors: set[DetectorRef]
+    array: np.ndarray, sha256: str | None, detectors: frozenset[DetectorRef]
 ) -> Pictures:
     """The denoising previews of one image, for detectors; unpacked when needed."""
     count = min(int.from_bytes(array[:4].tobytes(), "big"), MOST_STEPS)

@@ -239,7 +239,7 @@ class Loaded:
         Raises ConfigurationError for a prompt that names a gender, which no mitigation changes, and
         for a prompt without counterparts if the mitigation needs them.
         """
-        request = self._session.request_settings.request(Prompt(text, "prompt", text), seed)
+        request = self._session.request_settings.requests(Prompt(text, "prompt", text), [seed])[0]
         if request.variation is None and self._components.mitigating() is not None:
             raise ConfigurationError(
                 f"{text!r} names a gender: a mitigation lets such a prompt pass as it is. Write it "

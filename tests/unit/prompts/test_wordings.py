@@ -59,8 +59,8 @@ def test_a_plan_asks_for_the_drawn_wording():
 def test_a_picture_of_a_wording_is_that_of_the_plain_prompt():
     prompt = NATIONALITY.prompts()[0]
     settings = RequestSettings(GenerationSettings())
-    worded = settings.request(prompt, 3)
-    assert worded.key("m") == settings.request(Prompt(prompt.text_of(3), "", ""), 3).key("m")
+    worded = settings.requests(prompt, [3])[0]
+    assert worded.key("m") == settings.requests(Prompt(prompt.text_of(3), "", ""), [3])[0].key("m")
 
 
 def test_one_template_is_a_prompt_as_before():

@@ -29,8 +29,8 @@ class StoredImage:
     """One stored image."""
 
     key: str
-    file: Path | None
-    """None when the model refused to make it."""
+    path: str | None
+    """Path of the picture as text, which costs a tenth of a Path; None when the model refused."""
     sha256: str | None
     black: bool
     """Whether every pixel is black, as safety checkers leave a picture."""
@@ -39,9 +39,14 @@ class StoredImage:
     """Width and height in pixels."""
 
     @property
+    def file(self) -> Path | None:
+        """The picture; None when the model refused to make it."""
+        return None if self.path is None else Path(self.path)
+
+    @property
     def undetected(self) -> Undetected | None:
         """Why the image needs no detector; None where it needs one."""
-        if self.file is None:
+        if self.path is None:
             broken = (self.refusal or "").startswith(Undetected.UNREADABLE)
             return Undetected.UNREADABLE if broken else Undetected.REFUSED
         return Undetected.BLACK_IMAGE if self.black else None

@@ -16,9 +16,9 @@ AT_ONCE = 500
 HASHES = "SELECT file, sha256 FROM images WHERE key IN ({keys}) AND file IS NOT NULL"
 
 
-def picture_hashes(folder: Path, keys: Sequence[str]) -> dict[Path, str]:
+def picture_hashes(folder: Path, keys: Sequence[str]) -> dict[str, str]:
     """File of each picture -> its SHA-256 in the index; the pictures themselves are not read."""
-    return {folder / file: sha256 for file, sha256 in query_rows(folder, HASHES, keys)}
+    return {f"{folder}/{file}": sha256 for file, sha256 in query_rows(folder, HASHES, keys)}
 
 
 def query_rows(folder: Path, query: str, keys: Sequence[str]) -> list[tuple[Any, ...]]:

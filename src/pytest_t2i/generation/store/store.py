@@ -402,10 +402,10 @@ class Store:
                     self._connection.execute(f"DELETE FROM {table} WHERE key = ?", (key,))  # noqa: S608
 
     def _stored(self, row: sqlite3.Row) -> StoredImage:
-        file = None if row["file"] is None else Path(f"{self.folder}/{row['file']}")
+        path = None if row["file"] is None else f"{self.folder}/{row['file']}"
         size = (row["width"] or 0, row["height"] or 0)
         return StoredImage(
-            row["key"], file, row["sha256"], bool(row["black"]), row["refusal"], size
+            row["key"], path, row["sha256"], bool(row["black"]), row["refusal"], size
         )
 
     def _written(self, new: NewImage) -> tuple[tuple[Any, ...], Pixels | None]:

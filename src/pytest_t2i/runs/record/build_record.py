@@ -71,10 +71,11 @@ def _record(results: Results, sample: Sample) -> PromptRecord:
         for name in names
     }
     revised = results.observations.revised_prompts(sample.prompt, sample.seeds)
+    stored_images = results.observations.images(sample.prompt, sample.seeds)
     images = tuple(
         ImageRecord(
             seed,
-            str(file) if file else None,
+            stored.path,
             {
                 name: replace(
                     detections[k], scores=detections[k].scores if name == names[0] else {}
@@ -83,7 +84,7 @@ def _record(results: Results, sample: Sample) -> PromptRecord:
             },
             revised[k],
         )
-        for k, (seed, file) in enumerate(zip(sample.seeds, sample.files, strict=True))
+        for k, (seed, stored) in enumerate(zip(sample.seeds, stored_images, strict=True))
     )
     scores = (audit.prompt_score(sample) for audit in results.audits)
     score = next((score for score in scores if score is not None), PromptScore())
@@ -381,7 +382,7 @@ def _pictures(
     session: Session, fingerprint: str, prompt: Prompt, before: RecordedPrompt
 ) -> tuple[BeforeRecord, ...]:
     labels = dict(zip(before.seeds[:SHOWN], before.said, strict=False))
-    requests = [session.request_settings.request(prompt, seed, PLAIN) for seed in labels]
+    requests = session.request_settings.requests(prompt, list(labels), PLAIN)
     keys = {request.key(fingerprint): request.seed for request in requests}
     stored = session.store.images(list(keys))
     return tuple(

@@ -7,10 +7,11 @@ import json
 import os
 import os.path
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
@@ -72,10 +73,10 @@ class ReportManifest:
 
     def with_files(
         self,
-        files: Iterable[Path],
+        files: Iterable[Path | str],
         report: Path,
         project: Path,
-        checksums: Mapping[Path, str] = MappingProxyType({}),
+        checksums: Mapping[str, str] = MappingProxyType({}),
         *,
         are_copied: bool = False,
     ) -> ReportManifest:
@@ -84,23 +85,22 @@ class ReportManifest:
         ``checksums`` holds the SHA-256 of files that need not be read; none of these is a link.
         """
         root, folder = project.resolve(), report.resolve()
-        folders: dict[Path, Path] = {}
-
-        def resolved(file: Path) -> Path:
-            if file not in checksums:
-                return file.resolve()
-            if file.parent not in folders:
-                folders[file.parent] = file.parent.resolve()
-            return folders[file.parent] / file.name
-
+        place_in = _places(folder, root)
+        real_folder = cache(os.path.realpath)
         inside_, elsewhere = dict(self.copied if are_copied else self.files), dict(self.elsewhere)
-        for file in sorted(set(files)):
-            if sha := checksums.get(file) or sha256_of(file):
-                place = _relative(resolved(file), folder, root)
-                if place is None:
-                    elsewhere[sha] = encodable(file.name)
-                else:
-                    inside_[place] = sha
+        for file in sorted(map(str, set(files))):
+            parent, name = os.path.split(file)
+            sha = checksums.get(file)
+            if sha is not None:
+                place = place_in(real_folder(parent), name)
+            elif (sha := sha256_of(Path(file))) is not None:
+                place = place_in(*os.path.split(os.path.realpath(file)))
+            else:
+                continue
+            if place is None:
+                elsewhere[sha] = encodable(name)
+            else:
+                inside_[place] = sha
         if are_copied:
             return replace(self, copied=inside_, elsewhere=elsewhere)
         return replace(self, files=inside_, elsewhere=elsewhere)
@@ -160,6 +160,20 @@ def _relative(file: Path, report: Path, project: Path) -> str | None:
     return encodable(file.name) if file.parent == report else None
 
 
+def _places(report: Path, project: Path) -> Callable[[str, str], str | None]:
+    """Return ``_relative`` of a folder and a name in it; a folder is asked for once."""
+
+    @cache
+    def place_of(folder: str) -> str | None:
+        return _relative(Path(folder, "x"), report, project)
+
+    def place(folder: str, name: str) -> str | None:
+        found = place_of(folder)
+        return None if found is None else found[:-1] + encodable(name)
+
+    return place
+
+
 def _file_named(folder: Path, name: str) -> Path:
     """Return the file that the manifest means by a name."""
     file = folder / name
@@ -172,8 +186,8 @@ BESIDE_LABELS = ("*.csv", "*.toml", "*.json", "*.jsonl")
 """Files in a folder of labelled images that hold the labels."""
 OTHERS = (FILE_NAME, PYPROJECT)
 """TOML files beside tests that do not belong to the suite."""
-KEY = re.compile(r"[0-9a-f]{64}")
-"""Name of a picture in a store, without its suffix."""
+KEY = re.compile(r"(?<![^/\\])([0-9a-f]{64})\.\w+$")
+"""The key in the path of a picture in a store."""
 
 
 def input_digests(session: Session, project: Path) -> dict[str, str]:
@@ -196,10 +210,12 @@ def manifest_of(session: Session, record: RunRecord, report: Path, project: Path
     """Return the manifest of a run whose report was just written into ``report``."""
     pictures = _pictures(record)
     store = session.store.folder
-    keys = sorted(file.stem for file in pictures if KEY.fullmatch(file.stem))
-    rows = {thumbnail_file(store, key): row for key, row in thumbnail_rows(store, keys).items()}
-    small = {file: row.sha256 for file, row in rows.items() if file.is_file()}
-    files = (
+    keys = sorted(key[1] for file in pictures if (key := KEY.search(file)))
+    rows = {
+        str(thumbnail_file(store, key)): row for key, row in thumbnail_rows(store, keys).items()
+    }
+    small = {file: row.sha256 for file, row in rows.items() if os.path.isfile(file)}  # noqa: PTH113
+    files: tuple[Path | str, ...] = (
         *_suite(session, project),
         *_limits_files(session, project),
         *_label_files(session),
@@ -283,12 +299,12 @@ def _ready_made(session: Session) -> Iterator[Path]:
                 yield file
 
 
-def _pictures(record: RunRecord) -> set[Path]:
+def _pictures(record: RunRecord) -> set[str]:
     """Return all images of the run, and those of the baseline that the report shows."""
     images = {image.file for prompt in record.prompts for image in prompt.images}
     then = {} if record.baseline is None else record.baseline.pictures
     before = {picture.file for pictures in then.values() for picture in pictures}
-    return {Path(file) for file in images | before if file}
+    return {file for file in images | before if file}
 
 
 def manifest_beside(source: Path) -> ReportManifest | None:
@@ -315,16 +331,16 @@ def rendered_anew(manifest: ReportManifest, before: Path, report: Path) -> None:
     """Write the manifest of a report that was rendered again, in its own or another folder."""
     project = (before / (manifest.project or ".")).resolve()
     new, elsewhere = new_manifest(report, project), dict(manifest.elsewhere)
-    old_folder, folder = before.resolve(), report.resolve()
+    old_folder, place_in = before.resolve(), _places(report.resolve(), project)
 
     def moved(hashes: Hashes) -> dict[str, str]:
         there = {}
         for path, sha in hashes.items():
-            file = Path(os.path.normpath(old_folder / path))
-            if (place := _relative(file, folder, project)) is not None:
+            parent, name = os.path.split(os.path.normpath(f"{old_folder}/{path}"))
+            if (place := place_in(parent, name)) is not None:
                 there[place] = sha
             else:
-                elsewhere[sha] = file.name
+                elsewhere[sha] = name
         return there
 
     inputs = {path: sha for path, sha in manifest.files.items() if path not in FILES}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
+from enum import Enum
 from functools import cache
 from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pytest_t2i.data import LabelledPath, PicturePath
 
 Record = TypeVar("Record")
 
 
+PLAIN_TYPES = {str, int, float, bool, type(None)}
 Exchanged = Mapping[Any, Callable[[str], str]]
 """PicturePath, LabelledPath or str (any other text) -> function that replaces such a text."""
 
@@ -45,6 +47,8 @@ def _walked(value: Any, exchanged: Exchanged) -> Any:
         return {name: _walked(member, exchanged) for name, member in value.items()}
     if not is_dataclass(value) or isinstance(value, type):
         return value
+    if str not in exchanged and not _may_hold_pictures(type(value)):
+        return value
     kinds = _kinds(type(value))
     changes: dict[str, Any] = {}
     for field in fields(value):
@@ -65,6 +69,25 @@ def _kinds(record: type[Any]) -> Mapping[str, Any]:
     hints = get_type_hints(record, include_extras=True)
     kinds = {name: _kind(hint) for name, hint in hints.items()}
     return {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+@cache
+def _may_hold_pictures(record: Any) -> bool:
+    """Whether a value of this type can hold a picture's path: one that says nothing of it may."""
+    if _kind(record) is not None:
+        return True
+    if get_origin(record) in (Annotated, Literal):
+        return get_origin(record) is Annotated and _may_hold_pictures(get_args(record)[0])
+    if parts := [part for part in get_args(record) if part is not Ellipsis]:
+        return any(map(_may_hold_pictures, parts))
+    if isinstance(record, type) and is_dataclass(record):
+        try:
+            return any(
+                map(_may_hold_pictures, get_type_hints(record, include_extras=True).values())
+            )
+        except RecursionError:  # a type that holds itself
+            return True
+    return record not in PLAIN_TYPES and not (isinstance(record, type) and issubclass(record, Enum))
 
 
 def _kind(hint: Any) -> Any:

@@ -184,11 +184,12 @@ def named_from(file: str, roots: Sequence[Path]) -> str:
 
     The working directory is tried after the first root, because readers look there, too.
     """
-    path = Path(file).absolute()
-    for root in map(Path.absolute, (roots[0], Path.cwd(), *roots[1:])):
-        if root.parent != root and path.is_relative_to(root):
-            return path.relative_to(root).as_posix()
-    return path.name
+    path = os.path.abspath(file)  # noqa: PTH100 - texts, not paths: a tenth of the time
+    for root in (roots[0], Path.cwd(), *roots[1:]):
+        start = f"{root.absolute()}{os.sep}"
+        if root.parent != root and path.startswith(start):
+            return path[len(start) :].replace(os.sep, "/")
+    return os.path.basename(path)  # noqa: PTH119
 
 
 def _project_of(record: RunRecord) -> str:

@@ -6,7 +6,6 @@ from functools import reduce
 
 from pytest_t2i.data import Request
 from pytest_t2i.generation.plan import Plan
-from pytest_t2i.generation.store.pixels import repeats_among
 from pytest_t2i.runs.record.record import DistinctRecord, PromptRepeats
 from pytest_t2i.runs.session.results import Results
 from pytest_t2i.verdicts.caveats.equal_pictures import NONE, Repeats
@@ -34,10 +33,9 @@ def repeats_by_text(results: Results, plan: Plan) -> dict[str, Repeats]:
     for request in plan:
         group = (plan.prompt_text(request), request.settings, request.variation)
         groups.setdefault(group, []).append(request)
-    components, store = results.session.components, results.session.store
     by_text: dict[str, Repeats] = {}
     for (text, *_), requests in groups.items():
-        pictures = store.pixels(store.images(components.keys(requests)).values())
-        repeats = repeats_among(pictures.values())
+        keys = results.session.components.keys(requests)
+        repeats = results.observations.repeats_of(keys)
         by_text[str(text)] = by_text.get(str(text), NONE) + repeats
     return by_text

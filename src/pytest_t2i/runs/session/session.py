@@ -111,7 +111,7 @@ class Session:
             )
         )
 
-    @property
+    @cached_property
     def request_settings(self) -> RequestSettings:
         """What all requests of the run share."""
         return RequestSettings(self.generation, self.components.mitigating())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from writing import new
 
@@ -22,7 +24,7 @@ def folder(tmp_path):
 def test_hashes_of_pictures_are_those_of_their_files(folder):
     hashes = picture_hashes(folder, ["aa1", "ab2", "absent"])
     assert len(hashes) == 2
-    assert all(checksum(file.read_bytes()) == sha for file, sha in hashes.items())
+    assert all(checksum(Path(file).read_bytes()) == sha for file, sha in hashes.items())
 
 
 @pytest.mark.parametrize("content", [None, b"no database at all", b""])

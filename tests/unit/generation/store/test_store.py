@@ -339,9 +339,9 @@ def test_objects_that_nobody_wrote_are_told(content):
 def test_a_prompt_that_no_picture_could_hold_is_refused_and_a_long_one_kept(store):
     settings = RequestSettings(GenerationSettings())
     longest = "\x01" * MOST_TEXT
-    request = settings.request(Prompt(longest, "a", "b"), 1)
+    request = settings.requests(Prompt(longest, "a", "b"), [1])[0]
     with pytest.raises(ConfigurationError, match="a prompt of at most 131072 characters, got"):
-        settings.request(Prompt(f"{longest}x", "a", "b"), 1)
+        settings.requests(Prompt(f"{longest}x", "a", "b"), [1])[0]
     made = new("aa1", drawn=longest)
     store.add_images([replace(made, request=request)])
     assert store.open_image(store.images(["aa1"])["aa1"]).size == (8, 8)
