@@ -49,13 +49,13 @@ def test_other_seeds_or_another_model_are_compared(other):
 
 
 @pytest.mark.slow
-def test_the_same_model_with_other_seeds_is_green_in_nineteen_of_twenty():
+def test_the_same_model_with_other_seeds_is_green_nine_times_in_ten():
     green = [
-        outcome(drawn(0.5, 40, 20, seed=k), recorded(drawn(0.5, 40, 20, seed=900 + k), first=99))
+        outcome(drawn(0.5, 40, 200, seed=k), recorded(drawn(0.5, 40, 200, seed=900 + k), first=999))
         for k in range(40)
     ]
     passed = sum(change.verdict.outcome is Outcome.PASS for change in green)
-    assert passed >= 35  # 38 of 40 expected; 34 or fewer have a chance of 1.4 %
+    assert passed >= 33  # 36 of 40 or more expected; 32 or fewer have a chance of 4 %
 
 
 def test_a_model_that_became_biased_is_red_and_names_the_prompts():
