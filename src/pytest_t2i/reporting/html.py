@@ -52,8 +52,10 @@ def render_html(
 def contents_of_page(record: RunRecord, folder: Path) -> dict[str, Any]:
     """Return the variables of the templates of a run's page, without style, script and policy."""
     record = portable(record)
-    albums = pictures.albums(record, folder)
-    listed, rows = _listed_metric(record), _prompt_rows(record, albums)
+    listed, ordered = _listed_metric(record), _by_urgency(record)
+    ids = [prompt.id for prompt, *_ in ordered] or [prompt.id for prompt in record.prompts]
+    albums = pictures.albums(record, folder, set(ids[:MOST_GRIDS]))
+    rows = _prompt_rows(ordered, albums)
     groups = {outcome: verdict_section.check_groups(record, outcome) for outcome in record.tally()}
     return {
         "record": record,
@@ -82,6 +84,7 @@ def contents_of_page(record: RunRecord, folder: Path) -> dict[str, Any]:
         "rows": rows,
         "rows_by_anchor": {row.chart.anchor: row for row in rows},
         "open_rows": OPEN_ROWS,
+        "whole_rows": MOST_GRIDS,
         "leanings": charts.leanings(record.prompts),
         "audit_sections": html_blocks.drawn(record.sections, folder),
         "albums": albums,
@@ -92,6 +95,9 @@ def contents_of_page(record: RunRecord, folder: Path) -> dict[str, Any]:
     }
 
 
+MOST_GRIDS = 200
+"""Largest number of prompts whose pictures and evidence are shown; the others are plain rows, so
+that a page of 5,000 prompts stays below 8 MB."""
 OPEN_ROWS = 24
 """Number of prompts that the page lists at once; the others are folded below."""
 WITH_PICTURES = 120
@@ -124,26 +130,32 @@ def _listed_metric(record: RunRecord) -> str:
     return "" if lead is None or tells_others(record) else record.of_prompt(lead.metric)
 
 
-def _prompt_rows(record: RunRecord, albums: Sequence[PictureAlbum]) -> list[PromptRow]:
+Judged = tuple[PromptRecord, str, ChartRow, tuple[Check, ...]]
+"""A prompt, the name of its axis, its row in the chart and its checks."""
+
+
+def _by_urgency(record: RunRecord) -> list[Judged]:
     """Return the prompts of a run, worst first; [] where the labels are not gender."""
     checks = record.checks_of(_listed_metric(record))
     prompts = {prompt.id: prompt for prompt in record.prompts}
-    grids = {grid.anchor: grid for album in albums for grid in album.grids}
     rows = [
         (prompts[chart.id], group.name, chart, tuple(checks.get(chart.id, ())))
         for group in bias_groups(record)
         for chart in group.rows
     ]
-    rows.sort(key=_urgency)
+    return sorted(rows, key=_urgency)
+
+
+def _prompt_rows(ordered: Sequence[Judged], albums: Sequence[PictureAlbum]) -> list[PromptRow]:
+    """Return the rows of the list of prompts."""
+    grids = {grid.anchor: grid for album in albums for grid in album.grids}
     return [
         PromptRow(chart, axis, _counts(prompt), judged, _pictures(grids, chart, place))
-        for place, (prompt, axis, chart, judged) in enumerate(rows)
+        for place, (prompt, axis, chart, judged) in enumerate(ordered)
     ]
 
 
-def _urgency(
-    row: tuple[PromptRecord, str, ChartRow, tuple[Check, ...]],
-) -> tuple[int, float, float, str]:
+def _urgency(row: Judged) -> tuple[int, float, float, str]:
     prompt, _, chart, checks = row
     excess = max((excess_of(check) for check in checks), default=0.0)
     score = abs(prompt.score.estimate) if prompt.score else 0.0

@@ -7,7 +7,7 @@ import io
 import os
 import stat
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -215,24 +215,31 @@ class PictureAlbum:
 
     axis: str
     note: str
+    prompts: int
+    """Number of the axis' prompts; some may have no grid."""
     grids: tuple[Grid, ...]
 
 
-def albums(record: RunRecord, folder: Path) -> list[PictureAlbum]:
-    """Return the image grids by axis, in the order of the charts."""
-    most = pictures_of_each(record)
-    small = thumbnails(i.file for p in record.prompts for i in p.images[:most] if i.file)
-    return [
+def albums(record: RunRecord, folder: Path, shown: Collection[str]) -> list[PictureAlbum]:
+    """Return the image grids of prompts, by id, by axis in the order of the charts."""
+    with_grid = [prompt for prompt in record.prompts if prompt.id in shown]
+    most = pictures_of_each(with_grid)
+    small = thumbnails(i.file for p in with_grid for i in p.images[:most] if i.file)
+    found = [
         PictureAlbum(
-            axis, leanings(prompts), tuple(_grid(prompt, small, folder, most) for prompt in prompts)
+            axis,
+            leanings(prompts),
+            len(prompts),
+            tuple(_grid(p, small, folder, most) for p in prompts if p.id in shown),
         )
         for axis, prompts in prompts_by_axis(record).items()
     ]
+    return [album for album in found if album.grids]
 
 
-def pictures_of_each(record: RunRecord) -> int:
+def pictures_of_each(prompts: Iterable[PromptRecord]) -> int:
     """Return the largest number of images per prompt that keeps the page below MOST_PICTURES."""
-    images = [len(prompt.images) for prompt in record.prompts]
+    images = [len(prompt.images) for prompt in prompts]
     numbers = range(1, max(images, default=0) + 1)
     return max(
         1, bisect_right(numbers, MOST_PICTURES, key=lambda k: sum(min(k, n) for n in images))

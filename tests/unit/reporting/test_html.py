@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from pytest_t2i.data import Detection, Outcome
-from pytest_t2i.reporting import formatting, pictures
+from pytest_t2i.reporting import formatting, html, pictures
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.runs.record.build_record import with_blocks
 from pytest_t2i.runs.record.record import RunRecord
@@ -177,7 +177,9 @@ def test_pictures_link_to_the_file_beside_the_report(page, tmp_path):
 
 def test_a_large_run_shows_the_first_pictures_of_every_prompt(record, tmp_path, monkeypatch):
     monkeypatch.setattr(pictures, "MOST_PICTURES", 9)  # there are ten
-    grids = [g for album in pictures.albums(record, tmp_path / "reports") for g in album.grids]
+    shown = {prompt.id for prompt in record.prompts}
+    albums = pictures.albums(record, tmp_path / "reports", shown)
+    grids = [g for album in albums for g in album.grids]
 
     assert {(g.concept, len(g.pictures), g.left_out) for g in grids} == {
         ("nurse", 3, 1), ("pilot", 3, 1), ("chef", 2, 0),
@@ -188,7 +190,7 @@ def test_a_large_run_shows_the_first_pictures_of_every_prompt(record, tmp_path, 
 
 def test_every_prompt_keeps_a_picture_however_large_the_run(record, monkeypatch):
     monkeypatch.setattr(pictures, "MOST_PICTURES", 0)
-    assert pictures.pictures_of_each(record) == 1
+    assert pictures.pictures_of_each(record.prompts) == 1
 
 
 def test_sections_without_data_are_left_out(tmp_path):
@@ -224,3 +226,13 @@ def test_a_regression_is_told_from_a_limit(record, tmp_path):
     assert "more than the baseline" in text
     # Limit lines belong to limits: a margin is no place on the score's own scale.
     assert 'class="limit"' not in text
+
+
+def test_beyond_two_hundred_prompts_a_page_has_plain_rows(record, tmp_path, monkeypatch):
+    monkeypatch.setattr(html, "MOST_GRIDS", 1)
+    monkeypatch.setattr(html, "OPEN_ROWS", 1)
+    text = render_html(record, tmp_path)
+    assert text.count('class="prompt plain"') == len(record.prompts) - 1
+    assert len(Page(text).attributes("data-words")) == len(record.prompts)
+    assert text.count('<details class="grid') == 1
+    assert "the pictures of the 1 that need a look first" in text
