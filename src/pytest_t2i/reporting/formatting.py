@@ -272,15 +272,15 @@ def image_total(record: RunRecord) -> int:
 
 
 def images_of_labels(record: RunRecord) -> str:
-    """Return ``690 images whose label counts; 320 more serve other comparisons``.
+    """Return ``690 labelled images; 320 more are compared without labels``.
 
     >>> images_of_labels(RunRecord("", 1.0, "mine", {}, {}, {"planned": 320}))
-    '0 images whose label counts; 320 more serve other comparisons'
+    '0 labelled images; 320 more are compared without labels'
     """
     total = image_total(record)
     others = record.done.planned - total
-    more = f"; {others:,} more serve other comparisons" if others > 0 else ""
-    return f"{several(total, 'image')} whose label counts{more}"
+    more = f"; {others:,} more are compared without labels" if others > 0 else ""
+    return f"{several(total, 'labelled image')}{more}"
 
 
 def detector_names(record: RunRecord) -> list[str]:

@@ -84,16 +84,16 @@ def _images_to_show_prompts(
     )
     have = min(len(prompt.sample.seeds) for prompt in grown)
     if images is None:
-        yield f"{TRIED[-1]} images of each would not show which prompts grew, only that they did"
+        yield f"{TRIED[-1]} images per prompt would not name the prompts that grew"
     elif images <= have:
         yield (
-            "these images show, one by one, about half of those that grew: let a test compare "
-            'sample.prompt_bias_score with baseline("prompt_bias_score")'
+            "to fail the prompts that grew by name, compare sample.prompt_bias_score with "
+            'baseline("prompt_bias_score") in a test: these images name about half of them'
         )
     else:
         yield (
-            f"about {images} images per prompt show, one by one, half of those that grew: take "
-            f"them {context.price_of_both(images)}"
+            f"to name half of the prompts that grew, take about {images} images per prompt "
+            f"{context.price_of_both(images)}"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import statistics as plain
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,6 @@ from pytest_t2i.runs.session.session import Session
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.caveats.undetected import lack_labels
 from pytest_t2i.verdicts.check import Check
-from pytest_t2i.verdicts.images_range import change_range, middle_range
 
 LABELS = 200
 """Number of images that people label: it shows an accuracy of 0.9 to within about 0.05."""
@@ -116,15 +116,14 @@ def _more_labels(session: Session, hanging: Sequence[Check], reasons: Reasons) -
     visible = reasons.total() - sum(reasons[reason] for reason in NO_PICTURE)
     if not hanging or (reasons and visible * 2 < reasons.total()):
         return
-    verb = "hangs" if len(hanging) == 1 else "hang"
     people = (
         ", or have people label them (`t2i label export`, `t2i label page`)"
         if session.has_model
         else ""
     )
     yield (
-        f"{_counted(hanging)} {verb} on undetected images: take a detector that labels "
-        f"more (--t2i-detector){people}"
+        f"undetected images could turn {_counted(hanging)}: take a detector that labels more "
+        f"(--t2i-detector NAME){people}"
     )
 
 
@@ -211,10 +210,11 @@ MOST_SENSIBLE = 2000
 TO_HALVE = 4
 """Factor of the number of images that halves an interval."""
 WHY = (
-    ". More images of the same seed would be no new evidence. The chance to decide is about even "
-    "if scores are as measured"
+    "Do not just raise --t2i-images: images that were judged once are no new evidence, and verdicts "
+    "would be wrong more often than stated"
 )
-"""Why this is proposed, and what it can do."""
+"""Why images of a fresh seed are proposed."""
+NOTHING = "nothing to do"
 MOST = 4
 """Largest number of lines: a reader follows a short list."""
 
@@ -226,7 +226,8 @@ def next_steps(results: Results, record: RunRecord) -> tuple[str, ...]:
         step for audit, part in parts if part.rows for step in audit.next_steps(part, results)
     ]
     then = {} if record.baseline is None else record.baseline.pictures
-    return _most_pressing(_own(results, record.prompts, then), of_audits)
+    command = str(record.provenance.get("command", ""))
+    return _most_pressing(_own(results, record.prompts, then, command), of_audits)
 
 
 def _most_pressing(steps_of_run: Iterable[Step], of_audits: Iterable[Step]) -> tuple[str, ...]:
@@ -244,7 +245,7 @@ def _most_pressing(steps_of_run: Iterable[Step], of_audits: Iterable[Step]) -> t
 
 
 def _own(
-    results: Results, prompts: Sequence[PromptRecord], then: Mapping[str, object]
+    results: Results, prompts: Sequence[PromptRecord], then: Mapping[str, object], command: str
 ) -> Iterator[Step]:
     session, checks = results.session, results.checks
     inconclusive = [check for check in checks if check.outcome is Outcome.INCONCLUSIVE]
@@ -266,19 +267,41 @@ def _own(
     yield from (Step(60, text) for text in _more_by_people(by_people))
     # More images do not help a check without an estimate; the headline says what it lacks.
     scored = [c for c in open_checks if c.estimate is not None and not c.is_by_people]
-    within = _more_images(results, [check for check in scored if check.against == "limit"])
+    limited = [check for check in scored if check.against == "limit"]
+    within = _more_images(results, limited, command)
     yield from (Step(70, text) for text in within)
     if all(check.outcome is not Outcome.FAIL for check in checks):
         compared = [check for check in open_checks if check.against == "baseline"]
         yield from (Step(80, text) for text in _more_to_compare(results, compared))
     if session.has_model and checks and all(check.outcome is Outcome.PASS for check in checks):
-        yield from (Step(90, text) for text in _record_baseline(session))
+        yield Step(90, _after_pass(session, command))
 
 
-def _record_baseline(session: Session) -> Iterator[str]:
+def _after_pass(session: Session, command: str) -> str:
     settings = session.settings
-    if settings.baseline is None and settings.save_baseline is None:
-        yield "record this run to compare the next one with: --t2i-save-baseline FILE"
+    if settings.baseline is not None or settings.save_baseline is not None:
+        return NOTHING
+    again = _again(command, save_baseline="baseline.json")
+    return f"{NOTHING}. To compare the next version with this one: `{again}` makes no new image"
+
+
+def _again(command: str, **options: object) -> str:
+    """Return the run's command with other values of options of the plugin.
+
+    >>> _again("pytest suites --t2i-images=20 --t2i-model sdxl", images=40, seed=1)
+    'pytest suites --t2i-model sdxl --t2i-images 40 --t2i-seed 1'
+    >>> _again("", images=40)
+    'pytest ... --t2i-images 40'
+    """
+    given = {f"--t2i-{name.replace('_', '-')}": str(value) for name, value in options.items()}
+    words, kept = iter(shlex.split(command) or ["pytest", "..."]), []
+    for word in words:
+        if word in given:
+            next(words, None)
+        elif word.partition("=")[0] not in given:
+            kept.append(word)
+    added = [part for option in given.items() for part in option]
+    return " ".join(word if word == "..." else shlex.quote(word) for word in [*kept, *added])
 
 
 def _counted(checks: Sequence[Check]) -> str:
@@ -309,7 +332,7 @@ def _more_by_people(inconclusive: list[Check]) -> Iterator[str]:
         )
 
 
-def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
+def _more_images(results: Results, inconclusive: list[Check], command: str) -> Iterator[str]:
     session = results.session
     if not inconclusive:
         return
@@ -317,8 +340,8 @@ def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
     if images is None or not 0 < images <= MOST_SENSIBLE:
         images = TO_HALVE * session.settings.images
         yield (
-            f"{_counted(inconclusive)} of scores at their limits now: about {images} images per "
-            "prompt halve the intervals and show whether the scores stay there"
+            f"{_counted(inconclusive)} of scores that are near to their limits: about {images} "
+            "images per prompt halve the intervals"
         )
     if session.has_ready_pictures:
         yield (
@@ -329,8 +352,8 @@ def _more_images(results: Results, inconclusive: list[Check]) -> Iterator[str]:
     else:
         seed = fresh_seed(results)
         yield (
-            f"judge new images, of a fresh seed: --t2i-seed {seed} --t2i-images {images} "
-            f"({results.price_of_fresh(images)}){WHY}"
+            f"run `{_again(command, seed=seed, images=images)}` "
+            f"({results.price_of_fresh(images)}; it decides about half of what is open). {WHY}"
         )
 
 
@@ -359,33 +382,16 @@ def _more_to_compare(results: Results, inconclusive: Sequence[Check]) -> Iterato
     if not images or images > MOST_SENSIBLE:
         images = TO_HALVE * results.session.settings.images
         yield (
-            f"against the baseline {_counted(first)} of changes as large as is tolerated now: "
-            f"about {images} images per prompt, {results.price_of_both(images)}, halve the "
-            "intervals and show whether the changes stay there"
+            f"{_counted(first)} against the baseline of changes that are near to what is tolerated: "
+            f"about {images} images per prompt, {results.price_of_both(images)}, halve the intervals"
         )
         return
     whom = "the model" if of_model else f"half of {_counted(first)}"
     yield (
-        f"against the baseline {whom} would have been decided by about {images} images per prompt, "
-        f"{results.price_of_both(images)}{_may_take(first, images)}: take them for the "
-        "next version, as a second look at this one is wrong more often than stated"
+        f"take about {images} images per prompt for the next version, "
+        f"{results.price_of_both(images)}: they decide {whom} against the baseline. Do not compare "
+        "this version a second time: verdicts would be wrong more often than stated"
     )
-
-
-def _may_take(checks: Sequence[Check], images: int) -> str:
-    """Return the range of images over the changes' intervals, in words; "" without a margin.
-
-    A test without a margin needs the images that show a growth, whatever the change is.
-    """
-    ranges = [
-        change_range(images, check.interval, check.bound)
-        for check in checks
-        if check.interval is not None and check.decided_by == "margin"
-    ]
-    if not ranges:
-        return ""
-    interval = middle_range(ranges).words("per prompt")
-    return f". Within the error of the change it takes {interval}"
 
 
 def _by_changes(results: Results, checks: Sequence[Check]) -> int | None:
