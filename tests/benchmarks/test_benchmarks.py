@@ -28,6 +28,7 @@ SMALLEST = {
     "people": ("--overlaps", "0.7"),
     "plain_loop": ("--prompts", "1", "--images", "2", "--rounds", "1"),
     "report_size": (),
+    "scale": ("--prompts", "2", "--images", "2"),
     "png": ("--pixels", "64", "--pictures", "2"),
     "whole_run_on_gpu": ("--small",),
     "spi_passes": (str(WEIGHTS), "1"),

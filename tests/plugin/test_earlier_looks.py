@@ -38,7 +38,8 @@ def test_runs_with_more_images_are_named_in_terminal_page_record_and_verdict(pro
     decided = [c for c in project.record()["checks"] if c["outcome"] != "INCONCLUSIVE"]
     assert decided
     for check in decided:
-        assert f"{LINE}{told}. After several looks" in check["message"]
+        said = "\n".join(caveat["message"] for caveat in check["caveats"])
+        assert f"{LINE}{told}. After several looks" in said
 
 
 @pytest.mark.slow

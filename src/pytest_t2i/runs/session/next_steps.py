@@ -210,8 +210,8 @@ MOST_SENSIBLE = 2000
 TO_HALVE = 4
 """Factor of the number of images that halves an interval."""
 WHY = (
-    "Do not just raise --t2i-images: images that were judged once are no new evidence, and verdicts "
-    "would be wrong more often than stated"
+    "Do not just raise --t2i-images: images that were judged once are no new evidence, and "
+    "verdicts would be wrong more often than stated"
 )
 """Why images of a fresh seed are proposed."""
 NOTHING = "nothing to do"
@@ -382,8 +382,8 @@ def _more_to_compare(results: Results, inconclusive: Sequence[Check]) -> Iterato
     if not images or images > MOST_SENSIBLE:
         images = TO_HALVE * results.session.settings.images
         yield (
-            f"{_counted(first)} against the baseline of changes that are near to what is tolerated: "
-            f"about {images} images per prompt, {results.price_of_both(images)}, halve the intervals"
+            f"{_counted(first)} against the baseline of changes near to what is tolerated: about "
+            f"{images} images per prompt, {results.price_of_both(images)}, halve the intervals"
         )
         return
     whom = "the model" if of_model else f"half of {_counted(first)}"
