@@ -33,7 +33,7 @@ from pytest_t2i.adapters.endpoints.answers import (
     RedirectedError,
     fault_of,
 )
-from pytest_t2i.adapters.endpoints.http_limits import DeadlinePassedError
+from pytest_t2i.adapters.endpoints.deadlines import DeadlinePassedError
 from pytest_t2i.adapters.endpoints.paid_requests import (
     CountedPart,
     Counter,

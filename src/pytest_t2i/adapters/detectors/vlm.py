@@ -34,9 +34,15 @@ from pytest_t2i.adapters.detectors.rubrics import (
     bounded_line,
     rubrics_of,
 )
-from pytest_t2i.adapters.endpoints.addresses import OPENAI_ROUTES, is_address, without_route
+from pytest_t2i.adapters.endpoints.addresses import (
+    OPENAI_ROUTES,
+    is_address,
+    is_local,
+    netloc,
+    plain_address,
+    without_route,
+)
 from pytest_t2i.adapters.endpoints.answers import BrokenPictureError, FinalFaultError, read_answer
-from pytest_t2i.adapters.endpoints.hosts import is_local, netloc, plain_address
 from pytest_t2i.adapters.endpoints.paid_requests import Counter, PaidRequests, RemoteService
 from pytest_t2i.adapters.endpoints.parallel_calls import Pace, ParallelCalls
 from pytest_t2i.adapters.endpoints.reported_versions import versions_in, versions_words

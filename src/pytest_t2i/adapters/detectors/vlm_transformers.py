@@ -18,8 +18,8 @@ from pytest_t2i.adapters.devices import (
     pick_device,
     pick_dtype,
 )
-from pytest_t2i.adapters.endpoints.answers import without_reasoning
 from pytest_t2i.adapters.finders.locating import shared
+from pytest_t2i.adapters.languages.reasoning import without_reasoning
 from pytest_t2i.adapters.loading import folder_or_hub_id, needs
 from pytest_t2i.data import Detection
 from pytest_t2i.errors import ConfigurationError, ModelLoadError

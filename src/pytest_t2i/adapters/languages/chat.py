@@ -19,8 +19,8 @@ from pytest_t2i.adapters.endpoints.answers import (
     UNPROCESSABLE,
     FinalFaultError,
     fault_in,
-    without_reasoning,
 )
+from pytest_t2i.adapters.languages.reasoning import without_reasoning
 from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import digest
 from pytest_t2i.protocols import AnswerLimits
