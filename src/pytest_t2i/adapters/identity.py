@@ -43,6 +43,7 @@ NO_WORD_OF_THEIRS = {
         "endpoints.proxies",
         "endpoints.paid_requests",
         "endpoints.secrets",
+        "endpoints.shapes",
     )
 }
 """Modules of this package that detectors import and that cannot change a detection."""

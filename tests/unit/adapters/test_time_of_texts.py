@@ -63,7 +63,6 @@ FUNCTIONS = {
     "versions_in": lambda text: reported_versions.versions_in({"id": text}, text, is_local=True),
     "Face++, an answer": lambda text: facepp.read_answer(400, text),
     "Face++, JSON": lambda text: facepp.read_answer(400, json.dumps({"error_message": text})),
-    "Face++, documented": facepp.documented,
     "Face++, an address": lambda text: facepp.checked_address(f"https://{text}"),
     "line": escaping.line,
     "escape": escaping.escape,

@@ -20,6 +20,7 @@ from pytest_t2i.adapters.endpoints.answers import (
     FinalFaultError,
     fault_in,
 )
+from pytest_t2i.adapters.endpoints.shapes import at
 from pytest_t2i.adapters.languages.reasoning import without_reasoning
 from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import digest
@@ -146,21 +147,21 @@ def _suspects(error: FinalFaultError, sent: Mapping[str, Any]) -> list[frozenset
 
 def _read(answer: Any) -> ChatAnswer:
     """What an answer says; raises the error that it holds in the place of a message."""
-    choice = _at(_at(answer, "choices"), 0)
-    message = _at(choice, "message")
+    choice = at(at(answer, "choices"), 0)
+    message = at(choice, "message")
     if not isinstance(message, Mapping):
         text = answer if isinstance(answer, bytes) else json.dumps(answer)
         if fault := fault_in(text):
             raise fault
-        choices = _at(answer, "choices")
+        choices = at(answer, "choices")
         has_choice = isinstance(choices, list) and choices
         return ChatAnswer(problem=NO_MESSAGE if has_choice else "the answer has no choice")
-    versions = {name: words for name in REPORTED if (words := _at(answer, name))}
+    versions = {name: words for name in REPORTED if (words := at(answer, name))}
     content, refusal, end = (
-        _at(message, "content"), _at(message, "refusal"), _at(choice, "finish_reason"),
+        at(message, "content"), at(message, "refusal"), at(choice, "finish_reason"),
     )  # fmt: skip
     if isinstance(content, list):
-        parts = [_at(p, "text") for p in content if _at(p, "type") not in {"thinking", "reasoning"}]
+        parts = [at(p, "text") for p in content if at(p, "type") not in {"thinking", "reasoning"}]
         content = " ".join(part for part in parts if isinstance(part, str))
     if end == "content_filter" or (isinstance(refusal, str) and refusal):
         words = refusal if isinstance(refusal, str) and refusal else "the content filter"
@@ -174,15 +175,6 @@ def _read(answer: Any) -> ChatAnswer:
         problem = "the answer's content is no text" if content else "the answer is empty"
     elif not text.strip():
         problem = "the answer is empty"
-    if problem == "the answer is empty" and any(_at(message, name) for name in REASONINGS):
+    if problem == "the answer is empty" and any(at(message, name) for name in REASONINGS):
         problem += " besides its reasoning"
     return ChatAnswer(text, problem=problem, versions=versions)
-
-
-def _at(value: Any, name: str | int) -> Any:
-    """A value in an answer; None where the answer has another shape."""
-    if isinstance(value, Mapping) and isinstance(name, str):
-        return value.get(name)
-    if isinstance(value, list) and isinstance(name, int) and name < len(value):
-        return value[name]
-    return None

@@ -13,17 +13,8 @@ from pytest_t2i.adapters.endpoints.answers import json_in
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.reported_versions import other_model
 from pytest_t2i.adapters.endpoints.services.model import ServiceModel, load_service
-from pytest_t2i.adapters.endpoints.services.service import (
-    Picture,
-    Reading,
-    Service,
-    at,
-    data_url,
-    items,
-    present,
-    text,
-    texts,
-)
+from pytest_t2i.adapters.endpoints.services.service import Picture, Reading, Service, data_url
+from pytest_t2i.adapters.endpoints.shapes import at, items, present, text, texts
 from pytest_t2i.data import Request
 from pytest_t2i.protocols import LoadOptions
 

@@ -22,11 +22,9 @@ from pytest_t2i.adapters.endpoints.services.service import (
     Service,
     aspect_ratio,
     data_url,
-    items,
-    present,
-    texts,
 )
 from pytest_t2i.adapters.endpoints.services.stability import RATIOS
+from pytest_t2i.adapters.endpoints.shapes import items, present, texts
 from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import Request
 from pytest_t2i.errors import ConfigurationError

@@ -11,15 +11,8 @@ from typing import Any
 
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services.model import ServiceModel, load_service
-from pytest_t2i.adapters.endpoints.services.service import (
-    Picture,
-    Reading,
-    Service,
-    at,
-    data_url,
-    items,
-    text,
-)
+from pytest_t2i.adapters.endpoints.services.service import Picture, Reading, Service, data_url
+from pytest_t2i.adapters.endpoints.shapes import at, items, text
 from pytest_t2i.data import Money, Request
 from pytest_t2i.protocols import LoadOptions
 

@@ -17,15 +17,8 @@ from uuid import uuid4
 
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services.model import ServiceModel, split_source
-from pytest_t2i.adapters.endpoints.services.service import (
-    ALL_SETTINGS,
-    Picture,
-    Reading,
-    Service,
-    at,
-    items,
-    text,
-)
+from pytest_t2i.adapters.endpoints.services.service import ALL_SETTINGS, Picture, Reading, Service
+from pytest_t2i.adapters.endpoints.shapes import at, items, text
 from pytest_t2i.data import Request, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import parse_json, read_text

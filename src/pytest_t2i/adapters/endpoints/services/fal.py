@@ -10,16 +10,8 @@ from typing import Any
 from pytest_t2i.adapters.endpoints.aspects import requested_size
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services.model import REPLACED, ServiceModel, load_service
-from pytest_t2i.adapters.endpoints.services.service import (
-    Picture,
-    Reading,
-    Service,
-    at,
-    data_url,
-    items,
-    present,
-    text,
-)
+from pytest_t2i.adapters.endpoints.services.service import Picture, Reading, Service, data_url
+from pytest_t2i.adapters.endpoints.shapes import at, items, present, text
 from pytest_t2i.data import Request
 from pytest_t2i.protocols import LoadOptions
 

@@ -16,12 +16,9 @@ from pytest_t2i.adapters.endpoints.services.service import (
     Reading,
     Service,
     aspect_ratio,
-    at,
     data_url,
-    items,
-    present,
-    text,
 )
+from pytest_t2i.adapters.endpoints.shapes import at, items, present, text
 from pytest_t2i.data import Request
 from pytest_t2i.protocols import LoadOptions
 

@@ -18,8 +18,8 @@ from pytest_t2i.adapters.endpoints.services.service import (
     Reading,
     Service,
     pictures_in_data,
-    present,
 )
+from pytest_t2i.adapters.endpoints.shapes import present
 from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import Request
 from pytest_t2i.errors import ConfigurationError, GenerationError

@@ -15,14 +15,8 @@ from pytest_t2i.adapters.endpoints.aspects import requested_size
 from pytest_t2i.adapters.endpoints.http_client import Call, HttpClient
 from pytest_t2i.adapters.endpoints.reported_versions import versions_in
 from pytest_t2i.adapters.endpoints.services.model import ServiceModel, load_service
-from pytest_t2i.adapters.endpoints.services.service import (
-    Reading,
-    Service,
-    at,
-    pictures_in_data,
-    present,
-    text,
-)
+from pytest_t2i.adapters.endpoints.services.service import Reading, Service, pictures_in_data
+from pytest_t2i.adapters.endpoints.shapes import at, present, text
 from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import Request
 from pytest_t2i.protocols import AnswerLimits, LoadOptions

@@ -12,15 +12,8 @@ from typing import Any
 from pytest_t2i.adapters.endpoints.endpoint_model import ALIASES
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services.model import ServiceModel, load_service
-from pytest_t2i.adapters.endpoints.services.service import (
-    Picture,
-    Reading,
-    Service,
-    at,
-    present,
-    text,
-    texts,
-)
+from pytest_t2i.adapters.endpoints.services.service import Picture, Reading, Service
+from pytest_t2i.adapters.endpoints.shapes import at, present, text, texts
 from pytest_t2i.data import Request
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.protocols import LoadOptions

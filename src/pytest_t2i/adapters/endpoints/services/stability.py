@@ -14,11 +14,9 @@ from pytest_t2i.adapters.endpoints.services.service import (
     Reading,
     Service,
     aspect_ratio,
-    at,
     data_url,
-    present,
-    texts,
 )
+from pytest_t2i.adapters.endpoints.shapes import at, present, texts
 from pytest_t2i.data import Request
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.protocols import LoadOptions
