@@ -45,7 +45,7 @@ from pytest_t2i.adapters.endpoints.paid_requests import (
 from pytest_t2i.adapters.endpoints.parallel_calls import Pace
 from pytest_t2i.adapters.endpoints.secrets import Secrets
 from pytest_t2i.adapters.endpoints.shapes import at, items, text
-from pytest_t2i.adapters.endpoints.spending import FaultCounts
+from pytest_t2i.adapters.endpoints.spending import RunCounts
 from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import ConfigurationError, DetectorError, T2IError
@@ -279,7 +279,7 @@ class Client(RemoteService[Answer]):
         return None if self.run is None else self.run.spending
 
     @property
-    def faults(self) -> FaultCounts | None:
+    def faults(self) -> RunCounts | None:
         """The run's counter of failures."""
         return None if self.run is None else self.run.faults
 

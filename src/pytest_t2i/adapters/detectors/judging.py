@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from pytest_t2i.adapters.endpoints.paid_requests import Counter
-    from pytest_t2i.adapters.endpoints.spending import FaultCounts
+    from pytest_t2i.adapters.endpoints.spending import RunCounts
 
 ONE_IN = 10
 """One in so many pictures is judged twice."""
@@ -73,7 +73,7 @@ class JudgeRun:
     memory: Memory = field(default_factory=_Forgetful)
     spending: Counter | None = None
     """Counter of the costs of judged pictures; None where no price is known."""
-    faults: FaultCounts | None = None
+    faults: RunCounts | None = None
     shared_id: str | None = None
     """Id of the xdist run, whose workers take a version that one of them has learned."""
     alone: Callable[[], Any] | None = None

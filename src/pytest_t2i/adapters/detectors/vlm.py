@@ -47,7 +47,7 @@ from pytest_t2i.adapters.endpoints.paid_requests import Counter, PaidRequests, R
 from pytest_t2i.adapters.endpoints.parallel_calls import Pace, ParallelCalls
 from pytest_t2i.adapters.endpoints.reported_versions import versions_in, versions_words
 from pytest_t2i.adapters.endpoints.secrets import secrets_of
-from pytest_t2i.adapters.endpoints.spending import FaultCounts
+from pytest_t2i.adapters.endpoints.spending import RunCounts
 from pytest_t2i.adapters.languages.chat import REPORTED, Chat, by_schema
 from pytest_t2i.adapters.registry import asked_for
 from pytest_t2i.data import FactKind, digest
@@ -194,7 +194,7 @@ class ChatPanel(Panel, RemoteService[Reply]):
         return self.run.spending
 
     @property
-    def faults(self) -> FaultCounts | None:
+    def faults(self) -> RunCounts | None:
         """The run's counter of failures."""
         return self.run.faults
 

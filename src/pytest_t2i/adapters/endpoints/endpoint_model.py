@@ -23,7 +23,7 @@ from pytest_t2i.adapters.endpoints.paid_requests import A, PaidRequests, RemoteS
 from pytest_t2i.adapters.endpoints.parallel_calls import Pace, ParallelCalls, in_order
 from pytest_t2i.adapters.endpoints.reported_versions import versions_words
 from pytest_t2i.adapters.endpoints.secrets import secrets_of
-from pytest_t2i.adapters.endpoints.spending import FaultCounts, Spending
+from pytest_t2i.adapters.endpoints.spending import RunCounts, Spending
 from pytest_t2i.data import EMPTY, Generated, GenerationSettings, Request, Undetected, digest
 from pytest_t2i.errors import ConfigurationError, T2IError
 from pytest_t2i.protocols import AnswerLimits
@@ -107,7 +107,7 @@ class EndpointModel(RemoteService[Generated]):
     """Whether a run probes if the same seed gives the same picture (MayIgnoreSeeds)."""
     spending: Spending | None = None
     """Counter of costs, which the run sets where a price is known."""
-    faults: FaultCounts | None = None
+    faults: RunCounts | None = None
     """Counter of failures by kind, which the run sets."""
     most_seed: int | None = None
     """Largest seed that the service takes, which the run sets; None where it is not known."""

@@ -24,7 +24,7 @@ from pytest_t2i.adapters.endpoints.answers import (
 from pytest_t2i.adapters.endpoints.deadlines import DeadlinePassedError, within
 from pytest_t2i.adapters.endpoints.parallel_calls import Pace, StoppedError
 from pytest_t2i.adapters.endpoints.secrets import LONGEST_SHOWN, Secrets
-from pytest_t2i.adapters.endpoints.spending import OTHER, FaultCounts
+from pytest_t2i.adapters.endpoints.spending import OTHER, RunCounts
 from pytest_t2i.adapters.loading import needs
 from pytest_t2i.errors import (
     BudgetSpentError,
@@ -102,7 +102,7 @@ class RemoteService(Generic[A]):
     _requests: PaidRequests[A]
 
     @property
-    def faults(self) -> FaultCounts | None:
+    def faults(self) -> RunCounts | None:
         """The counter of failures by kind; None outside of a run."""
         return None
 

@@ -36,7 +36,7 @@ from pytest_t2i.adapters.endpoints.counting_factory import CountingFactory
 from pytest_t2i.adapters.endpoints.http_client import Call, HttpClient
 from pytest_t2i.adapters.endpoints.parallel_calls import Pace
 from pytest_t2i.adapters.endpoints.services import hugging_face, openai_images
-from pytest_t2i.adapters.endpoints.spending import FaultCounts, Spending
+from pytest_t2i.adapters.endpoints.spending import RunCounts, Spending
 from pytest_t2i.data import Generated, GenerationSettings, Money, Request
 from pytest_t2i.errors import (
     BudgetSpentError,
@@ -202,7 +202,7 @@ def test_a_model_of_a_script_has_the_further_fields_of_its_latest_run():
             return {"prompt": request.prompt}
 
     model = Grey("m", "http://127.0.0.1:1/v1")
-    factory = CountingFactory(lambda _: model, FaultCounts(Path("none")), None)
+    factory = CountingFactory(lambda _: model, RunCounts(Path("none")), None)
     assert factory(LoadOptions(extra={"call": {"a": 1}})).extra == {"a": 1}
     assert factory(LoadOptions()).extra == {}
 
