@@ -41,11 +41,6 @@ ERRORS = ("error", "errors", "errormessage", "detail", "fault", "exception")
 """Fields that, if they are not empty, make an answer an error."""
 FAILED = {"error", "failed", "failure", "fail"}
 """Values of the field ``status`` that do so."""
-ECHOES = {
-    "loc", "param", "input", "prompt", "revisedprompt", "negativeprompt", "url", "imageurl", "ctx",
-    "parameters", "request", "b64json", "base64", "image", "headers",
-}  # fmt: skip
-"""Fields that repeat the request or hold a picture."""
 STATUSES = ("code", "status", "statuscode", "httpstatus", "httpcode")
 """Fields with an HTTP status."""
 
@@ -65,6 +60,8 @@ class _Shape(msgspec.Struct, forbid_unknown_fields=True):
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     """Content of refusals.toml."""
 
+    echoes: list[str]
+    statuses: dict[str, list[str]]
     shape: list[_Shape]
 
 
@@ -98,6 +95,9 @@ class _Refusals(NamedTuple):
     fields: set[tuple[str, Any]]
     replacing: set[tuple[str, Any]]
     sentences: list[str]
+    echoes: set[str]
+    statuses: dict[str, int]
+    """Code of an error in an answer with HTTP 200 -> the HTTP status that it stands for."""
 
     def has_sentence(self, message: str) -> bool:
         text = _plain_text(message)
@@ -106,7 +106,8 @@ class _Refusals(NamedTuple):
 
 @cache
 def _refusals() -> _Refusals:
-    shapes = convert(FILE, read_toml(FILE), _File).shape
+    table = convert(FILE, read_toml(FILE), _File)
+    shapes = table.shape
 
     def fields(shapes: Iterable[_Shape]) -> set[tuple[str, Any]]:
         return {
@@ -120,6 +121,8 @@ def _refusals() -> _Refusals:
         fields(shapes),
         fields(shape for shape in shapes if shape.replaces),
         [_plain_text(sentence) for shape in shapes for sentence in shape.sentences],
+        set(map(plain_code, table.echoes)),
+        {code: int(status) for status, codes in table.statuses.items() for code in codes},
     )
 
 
@@ -193,14 +196,14 @@ def _walked(plain: Any) -> Iterator[_Value]:
 
     A text may quote JSON, as gateways quote the answer of another service.
     """
-    waiting, count = deque([_Value("", plain, 0)]), 0
+    waiting, count, echoes = deque([_Value("", plain, 0)]), 0, _refusals().echoes
     while waiting and count < MOST_VALUES:
         value = waiting.popleft()
         count += 1
         inner: Iterable[tuple[str, Any]] = ()
         if isinstance(value.value, dict):
             named = ((plain_code(str(k)[:LONGEST_CODE]), v) for k, v in value.value.items())
-            inner = ((name, v) for name, v in named if name not in ECHOES)
+            inner = ((name, v) for name, v in named if name not in echoes)
         elif isinstance(value.value, list):
             inner = ((value.field, element) for element in value.value)
         else:
@@ -288,16 +291,6 @@ JUDGED_BY_WORDS = {200, 400, 403, 422, 451}
 """HTTP statuses with which a sentence alone, without a code, is a refusal by policy."""
 NO_MONEY = {"insufficientquota", "billinghardlimitreached"}
 """Codes of HTTP 429 that are permanent."""
-STATUS_OF_CODE = {
-    "ratelimitexceeded": TOO_MANY, "ratelimited": TOO_MANY, "toomanyrequests": TOO_MANY,
-    "resourceexhausted": TOO_MANY, "throttlingexception": TOO_MANY, "throttling": TOO_MANY,
-    "overloaded": UNAVAILABLE, "overloadederror": UNAVAILABLE, "unavailable": UNAVAILABLE,
-    "serviceunavailable": UNAVAILABLE, "engineoverloaded": UNAVAILABLE,
-    "modelnotready": UNAVAILABLE, "servererror": SERVER_ERROR, "internalerror": SERVER_ERROR,
-    "internalservererror": SERVER_ERROR, "timeout": SERVER_ERROR,
-    "deadlineexceeded": SERVER_ERROR, "gatewaytimeout": SERVER_ERROR,
-}  # fmt: skip
-"""Code of an error in an answer with HTTP 200 -> the HTTP status that it stands for."""
 PASSING_WORDS = re.compile(
     r"\b(busy|overloaded|rate.?limit\w*|too many requests|try again|currently loading|temporar\w+"
     r"|timed? ?out|unavailable)\b",
@@ -418,9 +411,9 @@ def fault_in(content: str | bytes) -> T2IError | None:
     answer = read_answer(content)
     if not answer.refusal and not answer.is_error:
         return None
-    status = answer.status or next(
-        (STATUS_OF_CODE[code] for code in sorted(answer.codes & STATUS_OF_CODE.keys())), None
-    )
+    statuses = _refusals().statuses
+    codes = sorted(answer.codes & statuses.keys())
+    status = answer.status or (statuses[codes[0]] if codes else None)
     if status is None:
         status = UNAVAILABLE if PASSING_WORDS.search(answer.words) else BAD_REQUEST
     error = _fault(status, answer)

@@ -10,6 +10,7 @@ import math
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
@@ -23,7 +24,7 @@ from pytest_t2i.adapters.endpoints.answers import (
 )
 from pytest_t2i.adapters.endpoints.deadlines import DeadlinePassedError, within
 from pytest_t2i.adapters.endpoints.parallel_calls import Pace, StoppedError
-from pytest_t2i.adapters.endpoints.secrets import LONGEST_SHOWN, Secrets
+from pytest_t2i.adapters.endpoints.secrets import Secrets
 from pytest_t2i.adapters.endpoints.spending import OTHER, RunCounts
 from pytest_t2i.adapters.loading import needs
 from pytest_t2i.errors import (
@@ -50,6 +51,8 @@ MOST_BROKEN = 3
 """Number of answers in a row that cannot be read at which all ends; at the start one suffices."""
 LONGEST_WORDS = 300
 """Largest number of characters of a service's messages."""
+MOST_TRACEBACK = 100_000
+"""Characters of a traceback that is searched for secrets; a longer one is not shown."""
 LATER = " Run again later, or allow more time: --t2i-answer-deadline."
 UNREACHABLE = "unreachable"
 """Kind of a failure to connect: the request was never sent."""
@@ -272,20 +275,9 @@ class PaidRequests(Generic[A]):
         return _bare(fault, self.shown(fault))
 
     def _are_secrets_in(self, error: BaseException) -> bool:
-        """Whether an exception, or one that its traceback shows before it, may hold a secret."""
-        past_ids, waiting = set(), [error]
-        while waiting:
-            exception = waiting.pop()
-            if id(exception) in past_ids:
-                continue
-            past_ids.add(id(exception))
-            text = str(exception)
-            if len(text) > LONGEST_SHOWN or self._secrets.are_in(text):
-                return True
-            waiting += [
-                cause for cause in (exception.__cause__, exception.__context__) if cause is not None
-            ]
-        return False
+        """Whether the traceback of an exception may hold a secret."""
+        text = "".join(traceback.format_exception(error))
+        return len(text) > MOST_TRACEBACK or self._secrets.are_in(text)
 
     def shown(self, words: object, most: int = LONGEST_WORDS) -> str:
         """A message of a service, without the key and shortened."""

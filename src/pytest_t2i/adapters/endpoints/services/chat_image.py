@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from pytest_t2i.adapters.endpoints.http_client import Call
-from pytest_t2i.adapters.endpoints.services.model import ServiceModel, load_service
+from pytest_t2i.adapters.endpoints.services.model import load_service
 from pytest_t2i.adapters.endpoints.services.service import Picture, Reading, Service, data_url
 from pytest_t2i.adapters.endpoints.shapes import at, items, text
 from pytest_t2i.data import Money, Request
-from pytest_t2i.protocols import LoadOptions
 
 
 def request(model: str, request: Request) -> Call:
@@ -72,8 +72,4 @@ SERVICE = Service(
     address_variable="CHAT_IMAGE_BASE_URL",
     settings=(),
 )
-
-
-def load(options: LoadOptions) -> ServiceModel:
-    """Load ``chat-image:MODEL[@BASE_URL]``."""
-    return load_service(SERVICE, options)
+load = partial(load_service, SERVICE)

@@ -14,12 +14,12 @@ from pytest_t2i.adapters.endpoints.addresses import OPENAI_ROUTES, is_local
 from pytest_t2i.adapters.endpoints.aspects import requested_size
 from pytest_t2i.adapters.endpoints.http_client import Call, HttpClient
 from pytest_t2i.adapters.endpoints.reported_versions import versions_in
-from pytest_t2i.adapters.endpoints.services.model import ServiceModel, load_service
+from pytest_t2i.adapters.endpoints.services.model import load_service
 from pytest_t2i.adapters.endpoints.services.service import Reading, Service, pictures_in_data
 from pytest_t2i.adapters.endpoints.shapes import at, present, text
 from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import Request
-from pytest_t2i.protocols import AnswerLimits, LoadOptions
+from pytest_t2i.protocols import AnswerLimits
 
 with needs("the model openai", "endpoints"):
     import openai
@@ -122,13 +122,5 @@ AZURE = Service(
     query=azure_query,
     client=partial(SdkClient, is_azure=True),
 )
-
-
-def load(options: LoadOptions) -> ServiceModel:
-    """Load ``openai:MODEL[@BASE_URL]``."""
-    return load_service(SERVICE, options)
-
-
-def load_azure(options: LoadOptions) -> ServiceModel:
-    """Load ``azure:DEPLOYMENT[@https://RESOURCE.openai.azure.com]``."""
-    return load_service(AZURE, options)
+load = partial(load_service, SERVICE)
+load_azure = partial(load_service, AZURE)

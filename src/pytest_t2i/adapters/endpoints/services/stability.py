@@ -5,10 +5,11 @@ Written by https://platform.stability.ai/docs/api-reference, as clients quote it
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from pytest_t2i.adapters.endpoints.http_client import Call
-from pytest_t2i.adapters.endpoints.services.model import ServiceModel, load_service
+from pytest_t2i.adapters.endpoints.services.model import load_service
 from pytest_t2i.adapters.endpoints.services.service import (
     Picture,
     Reading,
@@ -19,7 +20,6 @@ from pytest_t2i.adapters.endpoints.services.service import (
 from pytest_t2i.adapters.endpoints.shapes import at, present, texts
 from pytest_t2i.data import Request
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.protocols import LoadOptions
 
 RATIOS = "1:1 2:3 3:2 4:5 5:4 9:16 16:9 9:21 21:9"
 
@@ -59,8 +59,4 @@ SERVICE = Service(
     settings=("guidance", "width", "height", "negative_prompt"),
     routes=r"/stable-image(?:/generate(?:/(?:sd3|(?P<model>[\w.-]+)))?)?",
 )
-
-
-def load(options: LoadOptions) -> ServiceModel:
-    """Load ``stability:MODEL``."""
-    return load_service(SERVICE, options)
+load = partial(load_service, SERVICE)
