@@ -330,6 +330,8 @@ class PassingFaultError(GenerationError):
         """Whether the request was certainly not charged."""
         self.is_busy = is_busy
         """Whether the endpoint may have too many requests at the same time."""
+        self.goes_on = False
+        """Whether the next attempt goes on with what is paid, and sends no request with a price."""
 
 
 class BrokenPictureError(PassingFaultError):

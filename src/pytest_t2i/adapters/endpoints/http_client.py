@@ -45,6 +45,8 @@ with needs("a model behind HTTP", "endpoints"):
 
 MOST_REDIRECTS = 3
 """Largest number of redirects of one request."""
+SLACK = 1.0
+"""Seconds by which a step may take longer than its call, which ends at its own deadline."""
 FAILED = 300
 """First HTTP status of an answer that is none: redirects that can be followed are followed."""
 NO_ADDRESS = "expected the address of a picture in the answer, got none that can be read"
@@ -234,7 +236,7 @@ class HttpClient:
             content=call.content,
             files=None if call.form is None else {k: (None, v) for k, v in call.form.items()},
             headers=dict(call.headers),
-            timeout=seconds,
+            timeout=seconds + SLACK,
             # httpx takes the header Authorization off on the way to another host, and no other.
             follow_redirects=call.method == "POST",
         )
@@ -279,7 +281,7 @@ class HttpClient:
         if not is_address:
             raise BrokenPictureError(NO_ADDRESS)
         try:
-            reply = self.http.get(url, timeout=seconds)
+            reply = self.http.get(url, timeout=seconds + SLACK)
         except Exception as error:  # noqa: BLE001 - libraries raise errors of their own
             raise fetch_fault(error) from None
         status = reply.status_code

@@ -213,7 +213,8 @@ class PaidRequests(Generic[A]):
         most = self._limits.seconds / (2 if self._service.spending is None else 1)
         try:
             seconds = max(min(most, course.until - began), 0.001)
-            outcome = course.outcome = self.once_paid(ask, seconds)
+            is_paid = getattr(course.outcome, "goes_on", False)
+            outcome = course.outcome = self.once_paid(ask, seconds, is_paid=is_paid)
         finally:
             pace.done()
         if not isinstance(outcome, T2IError):
@@ -234,7 +235,7 @@ class PaidRequests(Generic[A]):
         )
 
     def _is_charged(self, error: PassingFaultError) -> bool:
-        return self._service.spending is not None and not error.is_free
+        return self._service.spending is not None and not (error.is_free or error.goes_on)
 
     def _is_too_late(self, wait: float, course: _Course) -> bool:
         until = course.until if self._is_reached else min(course.until, course.patience)
@@ -283,9 +284,11 @@ class PaidRequests(Generic[A]):
         """A message of a service, without the key and shortened."""
         return self._secrets.hide_in(" ".join(str(words).split()), most)
 
-    def once_paid(self, ask: Callable[[float], A], seconds: float) -> A | T2IError:
+    def once_paid(
+        self, ask: Callable[[float], A], seconds: float, *, is_paid: bool = False
+    ) -> A | T2IError:
         """One attempt; its cost is reserved before, and released if it was not charged."""
-        spending = self._service.spending
+        spending = None if is_paid else self._service.spending
         if spending is not None:
             spending.reserve()
         outcome = self.once(lambda: ask(seconds), seconds)

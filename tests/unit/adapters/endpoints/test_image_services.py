@@ -10,8 +10,11 @@ from image_server import drawn
 from service_server import KEYS, RATES, SOURCES, WORKFLOW, serving, source_of
 
 from pytest_t2i.adapters.endpoints import paid_requests
+from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services import model as service_model
 from pytest_t2i.adapters.endpoints.services import openai_images
+from pytest_t2i.adapters.endpoints.services.service import Picture
+from pytest_t2i.adapters.endpoints.spending import Spending
 from pytest_t2i.data import GenerationSettings, Money, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
@@ -501,8 +504,6 @@ def test_the_key_of_one_host_is_not_sent_to_another(monkeypatch):
 
 
 def test_a_price_that_differs_is_said_once(tmp_path, capsys):
-    from pytest_t2i.adapters.endpoints.spending import Spending
-
     with serving() as server:
         model = model_of("chat-image", server.address, tmp_path)
         model.spending = Spending(tmp_path / "spent", Money.read("0.02 USD"))
@@ -510,6 +511,33 @@ def test_a_price_that_differs_is_said_once(tmp_path, capsys):
     lines = [line for line in capsys.readouterr().err.splitlines() if "charged" in line]
     assert len(lines) == 1
     assert "charged 0.039 USD for a picture; the run counts 0.02 USD" in lines[0]
+
+
+@pytest.mark.parametrize("name", ["fal", "replicate", "comfy"])
+def test_a_file_that_comes_late_is_paid_once_and_not_lost(name, tmp_path):
+    with serving({"late_file": 1.0}) as server:
+        model = model_of(name, server.address, tmp_path)
+        model.spending = Spending(tmp_path / "spent", Money.read("1 USD"), Money.read("1 USD"))
+        (made,) = model.generate([Request("a nurse", 1)])
+        assert made.image is not None
+        assert model.spending.count.requests == sum(server.drawn.values()) == 1
+
+
+def test_a_picture_that_is_gone_was_paid(tmp_path):
+    with serving({"late_file": 1.0}) as server:
+        model = model_of("comfy", server.address, tmp_path)
+        model.spending = Spending(tmp_path / "spent", Money.read("1 USD"))
+        read = model.kind.read
+
+        def gone(model, answer):
+            told = read(model, answer)
+            pictures = [Picture(Call("nowhere", method="GET"))] if told.pictures else []
+            return told._replace(pictures=pictures)
+
+        model.kind = model.kind._replace(read=gone)
+        with pytest.raises(GenerationError, match="HTTP 404"):
+            list(model.generate([Request("a nurse", 1)]))
+        assert model.spending.count.requests == 1
 
 
 def test_a_job_is_gone_on_with_and_not_begun_again(tmp_path, monkeypatch):

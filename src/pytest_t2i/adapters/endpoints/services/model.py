@@ -80,17 +80,23 @@ class ServiceModel(EndpointModel):
                 self._check(request.settings)
                 answer = self._sent(request, until)
                 job = self.kind.read(self.model, answer).job
-            if job is not None:
-                answer = self._ended(job, until)
-                job = None
             picture: Picture | None = None
             try:
+                if job is not None:
+                    answer = self._ended(job, until)
+                    job = None
                 picture = self._picture_in(answer)
                 image = self.picture(self._content(picture, until))
             except T2IError as error:
-                # A file that comes late is waited for; an error in the answer is asked for anew.
-                if picture is None or isinstance(error, BrokenPictureError):
-                    answer = None
+                # A job and a file that come late are waited for, and cost nothing more; an error in
+                # the answer is asked for anew.
+                is_late = job is not None or picture is not None
+                if not is_late or isinstance(error, BrokenPictureError):
+                    job = answer = None
+                if isinstance(error, PassingFaultError | FinalFaultError):
+                    error.is_free = False
+                if isinstance(error, PassingFaultError):
+                    error.goes_on = answer is not None
                 raise
             return Generated(image, revised_prompt=picture.revised_prompt)
 

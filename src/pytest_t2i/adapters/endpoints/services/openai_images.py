@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_t2i.adapters.endpoints.addresses import OPENAI_ROUTES, is_local
 from pytest_t2i.adapters.endpoints.aspects import requested_size
-from pytest_t2i.adapters.endpoints.http_client import Call, HttpClient
+from pytest_t2i.adapters.endpoints.http_client import SLACK, Call, HttpClient
 from pytest_t2i.adapters.endpoints.reported_versions import versions_in
 from pytest_t2i.adapters.endpoints.services.model import load_service
 from pytest_t2i.adapters.endpoints.services.service import Reading, Service, pictures_in_data
@@ -53,7 +53,7 @@ class SdkClient(HttpClient):
         own = dict(call.body or {})
         named = {name: own.pop(name) for name in ("model", "prompt", "n")}
         try:
-            answered = self._images.generate(**named, extra_body=own, timeout=seconds)
+            answered = self._images.generate(**named, extra_body=own, timeout=seconds + SLACK)
         except openai.APIStatusError as error:
             return error.response
         return answered.http_response
