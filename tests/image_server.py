@@ -119,7 +119,7 @@ class Handler(BaseHTTPRequestHandler):
         self._json(400, {"error": told})
 
     def _policy_words(self, fault: str, body: Any) -> None:
-        self._json(400, {"error": f"The content policy forbids it, {self._key}."})
+        self._json(400, {"error": f"NSFW content detected, {self._key}."})
 
     def _policy_in_200(self, fault: str, body: Any) -> None:
         self._json(200, {"error": {"message": POLICY, "code": "content_policy_violation"}})

@@ -142,9 +142,6 @@ class Handler(BaseHTTPRequestHandler):
             if told is not None and random.random() < plan.obeys:
                 label = labels[told % len(labels)]
             answer[name] = {"evidence": f"<b>seen</b> {name}", "label": label}
-            if name == "people":
-                counts = {"people": 3, "male": 1, "female": 1, "in_front": label}
-                answer[name] = {"evidence": "three <people>", **counts}
         self._chat(plan.rewrite(json.dumps(answer), number), number)
 
     def _chat(self, text: str | None, number: int, refusal: str | None = None) -> None:

@@ -36,8 +36,8 @@ COMPANIONS = (
     "pytest_t2i_ray.pool", "pytest_t2i_reference",
 )  # fmt: skip
 ADAPTERS = (
-    "endpoints.counting_factory", "endpoints.hugging_face_images", "endpoints.image_services",
-    "endpoints.openai_images", "models.folder",
+    "endpoints.counting_factory", "endpoints.services.hugging_face",
+    "endpoints.services.openai_images", "endpoints.services.replicate", "models.folder",
 )  # fmt: skip
 OURS = [
     *(f"pytest_t2i.adapters.{name}" for name in ADAPTERS),

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from pytest_t2i import statistics as statistics
     from pytest_t2i.adapters.devices import memory_guard as memory_guard
     from pytest_t2i.adapters.encoders.routing import load_encoder as load_encoder
-    from pytest_t2i.adapters.endpoints.answers import without_reasoning as without_reasoning
     from pytest_t2i.adapters.endpoints.endpoint_model import EndpointModel as EndpointModel
     from pytest_t2i.adapters.finders.ultralytics_guard import ultralytics as ultralytics
     from pytest_t2i.adapters.identity import code_of_factory as code_of_factory
     from pytest_t2i.adapters.languages.endpoint import ChatEndpoint as ChatEndpoint
+    from pytest_t2i.adapters.languages.reasoning import without_reasoning as without_reasoning
     from pytest_t2i.adapters.languages.routing import load_language as load_language
     from pytest_t2i.adapters.model_loading import load_pretrained as load_pretrained
     from pytest_t2i.audits.audit import Audit as Audit
@@ -212,7 +212,7 @@ _HOMES = {
     "adapters.languages.endpoint": ("ChatEndpoint",),
     "adapters.languages.routing": ("load_language",),
     "adapters.endpoints.endpoint_model": ("EndpointModel",),
-    "adapters.endpoints.answers": ("without_reasoning",),
+    "adapters.languages.reasoning": ("without_reasoning",),
     "adapters.identity": ("code_of_factory",),
     "adapters.devices": ("memory_guard",),
     "reporting.page": ("SelfContainedPage",),

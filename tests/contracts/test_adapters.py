@@ -202,7 +202,7 @@ CASES = [
 
 @pytest.fixture(autouse=True)
 def _surroundings(request, monkeypatch, tmp_path):
-    monkeypatch.setattr("pytest_t2i.adapters.endpoints.image_services.FIRST_LOOK", 0.01)
+    monkeypatch.setattr("pytest_t2i.adapters.endpoints.services.model.FIRST_LOOK", 0.01)
     for name, value in {**facepp_server.ENVIRONMENT, **service_server.KEYS}.items():
         monkeypatch.setenv(name, value)
     # Code that a model brings is copied there before it is run.

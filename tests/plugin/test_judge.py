@@ -69,7 +69,7 @@ def test_what_it_costs_is_told_and_bounded(tmp_path):
         assert work["judge_paid"] + 50 == len(server.requests)
         assert max(server.judged.values()) <= 2
     locks = [file.name for file in (place / ".t2i/locks").iterdir()]
-    assert not [name for name in locks if "spent" in name]
+    assert not [name for name in locks if "counts" in name]
 
 
 MADE = """

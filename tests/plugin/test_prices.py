@@ -34,7 +34,7 @@ def model_of(server):
 
 
 def leftovers(endpoint):
-    return [file.name for file in (endpoint.path / ".t2i/locks").iterdir() if "spent" in file.name]
+    return [file.name for file in (endpoint.path / ".t2i/locks").iterdir() if "counts" in file.name]
 
 
 def test_spent_and_saved_are_told(endpoint):

@@ -24,8 +24,9 @@ from leaks import leaks
 from PIL import Image
 from tally import Tally
 
-from pytest_t2i.adapters.endpoints import hugging_face_images, openai_images, paid_requests
+from pytest_t2i.adapters.endpoints import paid_requests
 from pytest_t2i.adapters.endpoints.answers import FILE
+from pytest_t2i.adapters.endpoints.services import hugging_face, openai_images
 from pytest_t2i.adapters.endpoints.spending import Spending
 from pytest_t2i.data import Money, Request
 from pytest_t2i.errors import GenerationError
@@ -268,9 +269,7 @@ def go(folder: Path, count: int, seed: int = 0) -> Tally:
         with serving() as server:
             models = {
                 "openai": openai_images.load(LoadOptions(source=f"m@{server.url}", answers=LIMITS)),
-                "hf": hugging_face_images.load(
-                    LoadOptions(source=f"{server.origin}/hf", answers=LIMITS)
-                ),
+                "hf": hugging_face.load(LoadOptions(source=f"{server.origin}/hf", answers=LIMITS)),
             }
             for number in range(count):
                 told = random.choice(KINDS)(random)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from image_server import serving
 from tally import Tally
 
-from pytest_t2i.adapters.endpoints import hugging_face_images, openai_images
+from pytest_t2i.adapters.endpoints.services import hugging_face, openai_images
 from pytest_t2i.data import GenerationSettings
 from pytest_t2i.generation.seeds import TOGETHER, probe
 from pytest_t2i.protocols import LoadOptions
@@ -31,7 +31,7 @@ def go(connections: int) -> Tally:
         for kind, behaviour in KINDS.items():
             with serving(always=behaviour) as server:
                 source = f"m@{server.url}" if number % 2 else f"{server.origin}/hf"
-                load = openai_images.load if number % 2 else hugging_face_images.load
+                load = openai_images.load if number % 2 else hugging_face.load
                 found, asked = probe(load(LoadOptions(source=source)), GenerationSettings())
                 tally.tried(WORDS[kind])
                 where = f"connection {number} to a server that is {WORDS[kind]}"

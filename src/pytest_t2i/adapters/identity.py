@@ -34,15 +34,16 @@ NO_WORD_OF_THEIRS = {
         "endpoints.addresses",
         "endpoints.answers",
         "endpoints.aspects",
-        "endpoints.hosts",
+        "endpoints.deadlines",
         "loading",
         "endpoints.parallel_calls",
         "endpoints.spending",
         "identity",
         "endpoints.http_client",
-        "endpoints.http_limits",
+        "endpoints.proxies",
         "endpoints.paid_requests",
         "endpoints.secrets",
+        "endpoints.shapes",
     )
 }
 """Modules of this package that detectors import and that cannot change a detection."""

@@ -397,16 +397,11 @@ def _judge_lines(trial: Trial, judge: Judge, components: Components) -> Iterator
         yield f"agreement with itself: {_interval(share)} pictures judged twice{unsteady}"
     else:
         yield "agreement with itself: unknown, as no picture was judged twice"
-    run = components.judge_run
-    pictures = run.judged[judge.panel.name]
-    requests = run.requests[judge.panel.name] / pictures if pictures else 1.0
-    twice = 1.0 + (1.0 / ONE_IN if judge.panel.judges_twice else 0.0)
-    total = round(1000 * requests * twice)
-    price = components.judge_price
+    price, total = components.judge_price, 1000 + 1000 // ONE_IN
     cost = "" if price is None else f", {price.times(total)} at {price}"
     if judge.panel.judges_twice:
         yield f"1,000 pictures take about {total:,} requests{cost}"
-    yield from run.notes
+    yield from components.judge_run.notes
 
 
 def _planted_lines(

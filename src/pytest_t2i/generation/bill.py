@@ -27,8 +27,6 @@ class Bill:
     spending: Spending
     counts_itself: bool
     """Whether the model counts its requests itself; else each image counts as one."""
-    is_shared: bool = False
-    """Whether other workers of the run use the same counter file."""
 
     @property
     def price(self) -> Money:
@@ -71,11 +69,6 @@ class Bill:
         if not self.counts_itself:
             self.spending.reserve(images)
 
-    def close(self) -> None:
-        """Remove the counter, unless other workers use it."""
-        if not self.is_shared:
-            self.spending.clear()
-
     def stopped(self, left: int, planned: int, judge_price: Money | None = None) -> str:
         """Return a note on what was spent, what is left, and how to resume."""
         spent, more = self.spending.spent, self.of(left)
@@ -93,4 +86,4 @@ def bill_of(components: Components) -> Bill | None:
     spending = components.spending
     if spending is None or is_ready_made(components.model()):
         return None
-    return Bill(spending, components.counts_requests, components.run_id is not None)
+    return Bill(spending, components.counts_requests)

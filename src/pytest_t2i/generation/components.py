@@ -22,7 +22,7 @@ from pytest_t2i.adapters.catalogue import (
 from pytest_t2i.adapters.detectors.judging import Judge, JudgeRun
 from pytest_t2i.adapters.detectors.rubrics import JUDGE, each_attribute
 from pytest_t2i.adapters.endpoints.paid_requests import CountedPart
-from pytest_t2i.adapters.endpoints.spending import FaultCounts, Spending
+from pytest_t2i.adapters.endpoints.spending import RunCounts, Spending
 from pytest_t2i.adapters.mitigations import (
     Mitigated,
     MitigatedFactory,
@@ -166,7 +166,7 @@ class Components:
         if (price := self.price) is None:
             return None
         budget = self.settings.budget
-        return Spending(self._spent_file, price, budget, "requests", self.judge_price)
+        return Spending(self.counts.file, price, budget, "requests", self.judge_price)
 
     @property
     def judge_price(self) -> Money | None:
@@ -180,11 +180,12 @@ class Components:
         """The same counter for judged pictures; None without their price."""
         if (price := self.judge_price) is None:
             return None
-        return Spending(self._spent_file, price, self.settings.budget, "judged", self.price)
+        return Spending(self.counts.file, price, self.settings.budget, "judged", self.price)
 
     @property
-    def _spent_file(self) -> Path:
-        return self.store.folder / "locks" / f"{self.run_id or self.own_id}.spent"
+    def counts(self) -> RunCounts:
+        """What the run's processes count together: paid requests, and failed ones."""
+        return RunCounts(self.store.folder / "locks" / f"{self.run_id or self.own_id}.counts")
 
     @property
     def judge_run(self) -> JudgeRun:
@@ -194,7 +195,7 @@ class Components:
             self._judge_run = JudgeRun(
                 self.store,
                 self.judge_spending,
-                self.faults,
+                self.counts,
                 self.run_id,
                 lambda: FileLock(locks / "judges"),
             )
@@ -213,18 +214,13 @@ class Components:
 
         return self.model().lists_images and isinstance(self.model().get(), EndpointModel)
 
-    @property
-    def faults(self) -> FaultCounts:
-        """Counter of failed requests to a model behind HTTP, shared by the run's processes."""
-        return FaultCounts(self.store.folder / "locks" / f"{self.run_id or self.own_id}.faults")
-
     def _counting(self, adapter: str, factory: Factory) -> Factory:
         """A model's factory; a model behind HTTP counts its failures and costs."""
         if adapter == PIPELINES:
             return factory
         from pytest_t2i.adapters.endpoints.counting_factory import CountingFactory
 
-        return CountingFactory(factory, self.faults, self.spending)
+        return CountingFactory(factory, self.counts, self.spending)
 
     def _versioned(self, model: TextToImage) -> TextToImage:
         """Determine the version of a model behind HTTP; its fingerprint depends on it."""

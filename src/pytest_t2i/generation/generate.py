@@ -258,23 +258,20 @@ class Runner:
         if spending is not None:
             self.work.judge_price = str(spending.price)
             self.work.judge_paid = spending.count.judged
-        self.work.faults = self.components.faults.counted
+        self.work.faults = self.components.counts.faults
 
     def close(self) -> None:
-        """Close the executor, which stays open between plans, and the cost counter."""
+        """Close the executor, which stays open between plans, and the run's counter."""
         if self.work.made and self.size.words:
             self.work.notes.append(self.size.words)
         if self.work.made:
             self._remember_pace()
         if words := self.sizes.words if "sizes" in self.__dict__ else "":
             self.work.notes.append(words)
-        for part in map(self.__dict__.get, ("executor", "bill")):
-            if (close := getattr(part, "close", None)) is not None:
-                close()
+        if (close := getattr(self.__dict__.get("executor"), "close", None)) is not None:
+            close()
         if not self.components.run_id:  # other workers of the run use the counters
-            self.components.faults.clear()
-            if (spending := self.components.judge_spending) is not None:
-                spending.clear()
+            self.components.counts.clear()
 
     def _remember_pace(self) -> None:
         """Store the pace of a local model."""

@@ -91,7 +91,7 @@ class Workers:
             with suppress(OSError):
                 _progress_file(self._session).unlink(missing_ok=True)
             self._session.store.forget(_made(self._session))
-        judged, spent, faults = self._judged(), self._spent(), self._faults()
+        spent, judged, faults = self._counted()
         if not self._parts:
             return False
         self._session.work = merged(Work(**json.loads(part["work"])) for part in self._parts)
@@ -104,33 +104,16 @@ class Workers:
         self._session.selected = max(int(part["selected"]) for part in self._parts)
         return any(part["is_made"] for part in self._parts)
 
-    def _judged(self) -> int:
-        """Return how many requests to judges all workers paid for together."""
-        spending = self._session.components.judge_spending if self.are_used else None
-        if spending is None:
-            return 0
-        judged = spending.count.judged
-        if self._session.components.spending is None:
-            spending.clear()
-        return judged
-
-    def _spent(self) -> int:
-        """Return how many requests all workers paid for together; the run is over."""
-        spending = self._session.components.spending if self.are_used else None
-        if spending is None:
-            return 0
-        requests = spending.count.requests
-        spending.clear()
-        return requests
-
-    def _faults(self) -> dict[str, int]:
-        """Return the model's failures in all workers together."""
+    def _counted(self) -> tuple[int, int, dict[str, int]]:
+        """Return what all workers paid for, pictures and judgements, and the failures they met."""
         if not self.are_used:
-            return {}
-        counts = self._session.components.faults
-        met = counts.counted
-        counts.clear()
-        return met
+            return 0, 0, {}
+        components = self._session.components
+        spending = components.spending or components.judge_spending
+        paid = (0, 0) if spending is None else spending.count[:2]
+        faults = components.counts.faults
+        components.counts.clear()
+        return *paid, faults
 
     # worker
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import pkgutil
 import tomllib
+from importlib import import_module
 
 import pytest
 
@@ -232,14 +234,14 @@ def test_words_that_a_model_is_not_calibrated_for_are_left_out_and_named(folder,
 
 def test_keys_of_services_are_those_that_their_modules_read():
     pytest.importorskip("openai")
-    from pytest_t2i.adapters.endpoints import hugging_face_images, image_services, openai_images
+    from pytest_t2i.adapters.endpoints import services
+    from pytest_t2i.adapters.endpoints.services import comfy, openai_images
 
-    classes, keys = [image_services.Service], {}
-    for service in classes:
-        classes += service.__subclasses__()
-        address = (service.address_variable,) if service.address_variable else ()
-        keys[service.name] = (*service.keys[:1], *address)
-    keys |= {"openai": (openai_images.KEY,), "hf": (hugging_face_images.KEY,)}
+    modules = pkgutil.iter_modules(services.__path__, f"{services.__name__}.")
+    found = [vars(import_module(name)).get("SERVICE") for _, name, _ in modules]
+    found = [*filter(None, found), openai_images.AZURE, comfy.service_of({})]
+    keys = {one.name: tuple(filter(None, (one.keys[0], one.address_variable))) for one in found}
+    keys["openai"] = keys["openai"][:1]
     ours = {name: tuple(values) for name, values in init_command.SERVICE_KEYS.items()}
     assert {name: keys[name] for name in ours} == ours
     named = set(init_command.Registries().models.names())

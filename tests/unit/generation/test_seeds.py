@@ -8,7 +8,7 @@ import pytest
 from image_server import serving
 from PIL import Image
 
-from pytest_t2i.adapters.endpoints import hugging_face_images, openai_images
+from pytest_t2i.adapters.endpoints.services import hugging_face, openai_images
 from pytest_t2i.data import Generated, GenerationSettings
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.seeds import (
@@ -34,7 +34,7 @@ def connect(request, monkeypatch):
     def loaded(server):
         if request.param == "openai":
             return openai_images.load(LoadOptions(source=f"m@{server.url}"))
-        return hugging_face_images.load(LoadOptions(source=f"{server.origin}/hf"))
+        return hugging_face.load(LoadOptions(source=f"{server.origin}/hf"))
 
     return loaded
 

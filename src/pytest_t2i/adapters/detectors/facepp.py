@@ -15,25 +15,27 @@ import base64
 import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-import msgspec
 from PIL import Image
 
 from pytest_t2i.adapters.detectors.screening import screened
+from pytest_t2i.adapters.endpoints.addresses import is_address
 from pytest_t2i.adapters.endpoints.answers import (
+    SERVER_ERROR,
+    TOO_MANY,
+    UNAVAILABLE,
     BrokenPictureError,
     FinalFaultError,
     PassingFaultError,
     RedirectedError,
     fault_of,
+    json_in,
 )
-from pytest_t2i.adapters.endpoints.http_limits import DeadlinePassedError
+from pytest_t2i.adapters.endpoints.deadlines import DeadlinePassedError
 from pytest_t2i.adapters.endpoints.paid_requests import (
     CountedPart,
     Counter,
@@ -42,7 +44,8 @@ from pytest_t2i.adapters.endpoints.paid_requests import (
 )
 from pytest_t2i.adapters.endpoints.parallel_calls import Pace
 from pytest_t2i.adapters.endpoints.secrets import Secrets
-from pytest_t2i.adapters.endpoints.spending import FaultCounts
+from pytest_t2i.adapters.endpoints.shapes import at, items, text
+from pytest_t2i.adapters.endpoints.spending import RunCounts
 from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import ConfigurationError, DetectorError, T2IError
@@ -53,8 +56,8 @@ if TYPE_CHECKING:
 
     from pytest_t2i.adapters.detectors.judging import JudgeRun
 
-ENTITY_TOO_LARGE = "Request Entity Too Large"
-TOO_MANY_REQUESTS = "CONCURRENCY_LIMIT_EXCEEDED"
+with needs("the detector face++", "facepp"):
+    from pytest_t2i.adapters.endpoints.http_client import Call, HttpClient
 
 
 class Course(Enum):
@@ -74,11 +77,12 @@ class Course(Enum):
     """No request will succeed until the user removes the cause."""
 
 
+RATE_LIMIT, FAILURE = "CONCURRENCY_LIMIT_EXCEEDED", "INTERNAL_ERROR"
 COURSES = {
-    TOO_MANY_REQUESTS: Course.WAIT,
-    "INTERNAL_ERROR": Course.RETRY,
+    RATE_LIMIT: Course.WAIT,
+    FAILURE: Course.RETRY,
     "IMAGE_DOWNLOAD_TIMEOUT": Course.RETRY,
-    ENTITY_TOO_LARGE: Course.RESIZE,
+    "Request Entity Too Large": Course.RESIZE,
     "INVALID_IMAGE_SIZE": Course.RESIZE,
     "IMAGE_FILE_TOO_LARGE": Course.RESIZE,
     "IMAGE_ERROR_UNSUPPORTED_FORMAT": Course.UNREADABLE,
@@ -93,20 +97,16 @@ COURSES = {
     "INVALID_IMAGE_URL": Course.STOP,
 }
 """Documented name -> how to go on."""
-
+COURSE_OF_STATUS = {413: Course.RESIZE, TOO_MANY: Course.WAIT}
+"""HTTP status without a documented name -> the same; from 500 on it is RETRY, else STOP."""
 DETAILS = {
-    *("api_key", "api_secret", "image_url", "image_file", "image_base64", "return_landmark"),
-    *("return_attributes", "Denied by Client", "Denied by Admin", "Insufficient Account Balance"),
-}
+    "api_key", "api_secret", "image_url", "image_file", "image_base64", "return_landmark",
+    "return_attributes", "Denied by Client", "Denied by Admin", "Insufficient Account Balance",
+}  # fmt: skip
 """Documented details behind a name."""
-
-_ARGUMENTS = (
-    "The service did not take the form of the request, so its protocol has changed or the address "
-    "belongs to another service. Check FACEPP_API_URL, and please report this."
-)
 REMEDIES = {
-    TOO_MANY_REQUESTS: "The rate limit of the key was still exceeded after every wait. Run again "
-    "later, use the key from one process only, or ask Face++ for more requests per second.",
+    RATE_LIMIT: "The rate limit of the key was still exceeded after every wait. Run again later, "
+    "use the key from one process only, or ask Face++ for more requests per second.",
     "AUTHENTICATION_ERROR": "Key and secret do not belong together. Check the environment "
     "variables FACEPP_API_KEY and FACEPP_API_SECRET, and that FACEPP_API_URL is the region that "
     "the key was made for.",
@@ -116,67 +116,16 @@ REMEDIES = {
     "API key.",
     "API_NOT_FOUND": "There is no Detect API at this address. Check FACEPP_API_URL; it ends with "
     "the host, such as https://api-us.faceplusplus.com.",
-    "INTERNAL_ERROR": "The service failed on every attempt. Run again later; what was detected "
-    "before is kept.",
-    "IMAGE_DOWNLOAD_TIMEOUT": "The service failed on every attempt. Run again later.",
+    FAILURE: "The service failed on every attempt. Run again later; what was detected before is "
+    "kept.",
 }
-"""Documented name -> remedy; the remedy of all other names is ``_ARGUMENTS``."""
-
-
-def course_of(status: int, message: str) -> Course:
-    """How to go on after an answer with this HTTP status and error message.
-
-    Example:
-        >>> course_of(403, "CONCURRENCY_LIMIT_EXCEEDED"), course_of(400, "BAD_ARGUMENTS:x")
-        (<Course.WAIT: 1>, <Course.STOP: 6>)
-    """
-    name = name_of(message)
-    if name in COURSES:
-        return COURSES[name]
-    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        return Course.RESIZE
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return Course.WAIT
-    return Course.RETRY if status >= HTTPStatus.INTERNAL_SERVER_ERROR else Course.STOP
-
-
-def name_of(message: str) -> str:
-    """The documented name at the head of an error message.
-
-    Example:
-        >>> name_of("AUTHORIZATION_ERROR:Denied by Admin")
-        'AUTHORIZATION_ERROR'
-    """
-    return message.partition(":")[0].strip()
-
-
-def documented(message: str) -> str:
-    """The documented part of an error message; "" where there is none.
-
-    The service, or a proxy, may echo the key in more encodings than can be searched for. So no
-    undocumented text is repeated.
-
-    Example:
-        >>> documented("AUTHORIZATION_ERROR:Denied by Admin"), documented("BAD_ARGUMENTS: k3y")
-        ('AUTHORIZATION_ERROR:Denied by Admin', 'BAD_ARGUMENTS')
-        >>> documented("no such key: k3y")
-        ''
-    """
-    name, detail = name_of(message), message.partition(":")[2]
-    if name not in COURSES:
-        return ""
-    return f"{name}:{detail}" if detail.strip() in DETAILS else name
-
-
-def remedy_for(message: str) -> str:
-    """The remedy for an error that ends a run."""
-    return REMEDIES.get(name_of(message), _ARGUMENTS)
-
-
+OTHER_REMEDY = (
+    "The service did not take the form of the request, so its protocol has changed or the address "
+    "belongs to another service. Check FACEPP_API_URL, and please report this."
+)
 NOT_DOCUMENTED = "without a list of faces, so it is not the Face++ Detect API as documented"
-GENDERS = {"male", "female"}
-OTHER = "none that is documented"
-"""Stands for an undocumented gender, which is not repeated."""
+LABELS = ("male", "female")
+OK = 200
 
 
 class Face(NamedTuple):
@@ -185,11 +134,10 @@ class Face(NamedTuple):
     width: float
     height: float
     gender: str
-    """Male or Female as answered; "" where it is absent, OTHER for any other text."""
+    """Male or Female as answered; "" where it is absent, and words of ours for any other text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The service's answer for one picture, with documented texts only."""
 
     course: Course | None
@@ -197,72 +145,37 @@ class Answer:
     faces: tuple[Face, ...] = ()
     message: str = ""
     """The service's error message, as far as the message is documented."""
-    status: int = 200
-    """HTTP status."""
 
 
-class _Rectangle(msgspec.Struct):
-    """Size of a face."""
-
-    width: float = 0.0
-    height: float = 0.0
-
-
-class _Gender(msgspec.Struct):
-    """Gender of a face."""
-
-    value: str = ""
-
-
-class _Attributes(msgspec.Struct):
-    """Requested attributes of a face."""
-
-    gender: _Gender = msgspec.field(default_factory=_Gender)
-
-
-class _Face(msgspec.Struct):
-    """One face; other keys are ignored."""
-
-    face_rectangle: _Rectangle = msgspec.field(default_factory=_Rectangle)
-    attributes: _Attributes = msgspec.field(default_factory=_Attributes)
-
-
-class _Body(msgspec.Struct):
-    """Body of an answer."""
-
-    faces: list[_Face] | None = None
-    error_message: str | None = None
-
-
-BODY = msgspec.json.Decoder(_Body)
-"""Built once, before several threads read their first answer at the same time."""
-
-
-def read_answer(status: int, text: str) -> Answer:
-    """Parse an answer.
+def read_answer(status: int, content: str) -> Answer:
+    """Read an answer. No undocumented text is repeated, as it may hold the key in any encoding.
 
     Example:
-        >>> read_answer(400, '{"error_message": "BAD_ARGUMENTS:x"}').course
-        <Course.STOP: 6>
+        >>> read_answer(400, '{"error_message": "BAD_ARGUMENTS:x"}')
+        Answer(course=<Course.STOP: 6>, faces=(), message='BAD_ARGUMENTS')
     """
-    try:
-        body = BODY.decode(text)
-    except (ValueError, RecursionError):
-        body = None
-    if status == HTTPStatus.OK and (body is None or body.error_message is None):
-        if body is None or body.faces is None:
+    body = json_in(content)
+    error = at(body, "error_message")
+    if status == OK and error is None:
+        if not isinstance(at(body, "faces"), list):
             return Answer(Course.STOP, message=NOT_DOCUMENTED)
-        return Answer(None, tuple(map(_face, body.faces)))
+        return Answer(None, tuple(map(_face, items(body, "faces"))))
     # A body that is no JSON is a proxy's page, or the plain text that refuses a large picture.
-    error_text = (body.error_message if body else text.strip()) or ""
-    message = documented(error_text) or f"HTTP status {status}"
-    return Answer(course_of(status, message), message=message, status=status)
+    name, colon, detail = (text(error) or content.strip()).partition(":")
+    name = name.strip()
+    if name in COURSES:
+        is_documented = colon and detail.strip() in DETAILS
+        return Answer(COURSES[name], message=f"{name}:{detail}" if is_documented else name)
+    other = Course.RETRY if status >= SERVER_ERROR else Course.STOP
+    return Answer(COURSE_OF_STATUS.get(status, other), message=f"HTTP status {status}")
 
 
-def _face(face: _Face) -> Face:
-    box, gender = face.face_rectangle, face.attributes.gender.value
-    label = gender if not gender or gender.lower() in GENDERS else OTHER
-    return Face(box.width, box.height, label)
+def _face(face: Any) -> Face:
+    sides = (at(face, "face_rectangle", name) for name in ("width", "height"))
+    width, height = (side if isinstance(side, int | float) else 0.0 for side in sides)
+    gender = text(at(face, "attributes", "gender", "value"))
+    is_known = not gender or gender.lower() in LABELS
+    return Face(width, height, gender if is_known else "none that is documented")
 
 
 KEY, SECRET = "FACEPP_API_KEY", "FACEPP_API_SECRET"
@@ -305,16 +218,12 @@ def _value(name: str) -> str:
     return os.environ.get(name, "").strip()
 
 
-with needs("the detector face++", "facepp"):
-    import httpx
-
-    from pytest_t2i.adapters.endpoints.http_client import Call, HttpClient
-
 ADDRESS = "FACEPP_API_URL"
 """Environment variable with the address of the service, which also selects the region."""
 DEFAULT_ADDRESS = "https://api-us.faceplusplus.com"
 PATH = "/facepp/v3/detect"
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+LONGEST_ADDRESS = 2000
 
 
 def checked_address(address: str) -> str:
@@ -324,7 +233,8 @@ def checked_address(address: str) -> str:
         >>> checked_address("https://api-cn.faceplusplus.com/")
         'https://api-cn.faceplusplus.com'
     """
-    if not _is_address(address):
+    is_plain = address.isprintable() and not set("@?# ") & set(address)
+    if len(address) > LONGEST_ADDRESS or not is_plain or not is_address(address):
         raise ConfigurationError(
             f"{ADDRESS}: expected a URL without user name, query and fragment, such as "
             f"{DEFAULT_ADDRESS} or https://api-cn.faceplusplus.com. Correct the address."
@@ -335,19 +245,6 @@ def checked_address(address: str) -> str:
             f"{ADDRESS}={address!r} would send key and secret unencrypted. Use https."
         )
     return address.rstrip("/").removesuffix(PATH)
-
-
-def _is_address(address: str) -> bool:
-    try:
-        parts = urlsplit(address)
-        # Otherwise an address that only httpx refuses would fail during a request.
-        host = httpx.URL(address).host and parts.hostname
-        _ = parts.port
-    except (ValueError, httpx.InvalidURL):
-        return False
-    plain = "@" not in parts.netloc and not parts.query and not parts.fragment
-    is_line = address.isprintable() and " " not in address
-    return parts.scheme in {"https", "http"} and bool(host) and plain and is_line
 
 
 class Client(RemoteService[Answer]):
@@ -382,7 +279,7 @@ class Client(RemoteService[Answer]):
         return None if self.run is None else self.run.spending
 
     @property
-    def faults(self) -> FaultCounts | None:
+    def faults(self) -> RunCounts | None:
         """The run's counter of failures."""
         return None if self.run is None else self.run.faults
 
@@ -396,11 +293,8 @@ class Client(RemoteService[Answer]):
 
     def _ask(self, picture: bytes, seconds: float) -> Answer:
         """Send a picture once; no exception repeats what the service, or a library, says."""
-        form = {
-            **self._credentials.form(),
-            "image_base64": base64.b64encode(picture).decode(),
-            "return_attributes": "gender",
-        }
+        encoded = base64.b64encode(picture).decode()
+        form = {**self._credentials.form(), "image_base64": encoded, "return_attributes": "gender"}
         try:
             reply = self._http.reply(Call(self.url, form=form), seconds)
         except (DeadlinePassedError, BrokenPictureError):
@@ -409,37 +303,28 @@ class Client(RemoteService[Answer]):
             raise FinalFaultError(f"its answer is a redirect. Check {ADDRESS}") from None
         except Exception as error:  # noqa: BLE001 - httpx raises many kinds, not all its own
             fault = fault_of(error) or PassingFaultError("")
-            words = type(error).__name__
-            if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
-                # Nothing was sent yet, so the message cannot echo the key.
-                words = f"{words}: {self._credentials.hide_in(str(error))}"
-            fault.args = (words,)
+            fault.args = (type(error).__name__,)
             raise fault from None
-        answer = read_answer(reply.status_code, reply.text)
-        if answer.course in {Course.WAIT, Course.RETRY}:
-            is_busy = answer.course is Course.WAIT
-            raise PassingFaultError(
-                _complaint(answer),
-                is_free=is_busy or answer.status == HTTPStatus.SERVICE_UNAVAILABLE,
-                is_busy=is_busy,
-                kind="busy" if is_busy else "server error",
-            )
+        status = reply.status_code
+        answer = read_answer(status, reply.text)
+        if answer.course not in {Course.WAIT, Course.RETRY, Course.STOP}:
+            return answer
+        words = f"it answered {NOT_DOCUMENTED}. Check {ADDRESS}"
+        if answer.message != NOT_DOCUMENTED:
+            name = answer.message.partition(":")[0]
+            name = {Course.WAIT: RATE_LIMIT, Course.RETRY: FAILURE}.get(answer.course, name)
+            remedy = REMEDIES.get(name, OTHER_REMEDY)
+            words = f"it answered {answer.message!r} (HTTP status {status}). {remedy}"
         if answer.course is Course.STOP:
-            stop = FinalFaultError(_complaint(answer))
-            stop.is_free = answer.status != HTTPStatus.OK
+            stop = FinalFaultError(words)
+            stop.is_free = status != OK
             raise stop
-        return answer
+        is_busy = answer.course is Course.WAIT
+        kind = "busy" if is_busy else "server error"
+        is_free = is_busy or status == UNAVAILABLE
+        raise PassingFaultError(words, is_free=is_free, is_busy=is_busy, kind=kind)
 
 
-def _complaint(answer: Answer) -> str:
-    if answer.message == NOT_DOCUMENTED:
-        return f"it answered {NOT_DOCUMENTED}. Check {ADDRESS}"
-    documented = {Course.WAIT: TOO_MANY_REQUESTS, Course.RETRY: "INTERNAL_ERROR"}
-    remedy = remedy_for(documented.get(answer.course or Course.STOP, name_of(answer.message)))
-    return f"it answered {answer.message!r} (HTTP status {answer.status}). {remedy}"
-
-
-LABELS = ("male", "female")
 SMALLEST, LARGEST = 48, 4096
 """Smallest and largest side in pixels that the API accepts."""
 BYTES = 2 * 2**20 * 3 // 4 - 4096

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from pytest_t2i.adapters.endpoints.paid_requests import Counter
-    from pytest_t2i.adapters.endpoints.spending import FaultCounts
+    from pytest_t2i.adapters.endpoints.spending import RunCounts
 
 ONE_IN = 10
 """One in so many pictures is judged twice."""
-NO_LABEL = "twice, the judge's answer was none of the labels"
+NO_LABEL = "the judge's answer was none of the labels"
 
 
 class Memory(Protocol):
@@ -73,7 +73,7 @@ class JudgeRun:
     memory: Memory = field(default_factory=_Forgetful)
     spending: Counter | None = None
     """Counter of the costs of judged pictures; None where no price is known."""
-    faults: FaultCounts | None = None
+    faults: RunCounts | None = None
     shared_id: str | None = None
     """Id of the xdist run, whose workers take a version that one of them has learned."""
     alone: Callable[[], Any] | None = None
@@ -84,8 +84,6 @@ class JudgeRun:
     """Identity of a judge without its version -> the version that it has reported to this run."""
     judged: Tally[str] = field(default_factory=Tally)
     """Name of a judge -> pictures that were judged in this run, the second judgements included."""
-    requests: Tally[str] = field(default_factory=Tally)
-    """Name of a judge -> requests about pictures that it answered in this run."""
 
     def say(self, note: str) -> None:
         """Keep a note, once."""
@@ -139,13 +137,8 @@ class Panel(ABC):
         """All that changes an answer besides the question: model, version, form of pictures."""
 
     @abstractmethod
-    def replies(
-        self, tasks: Sequence[Task], read: Callable[[Reply], Mapping[str, Detection]]
-    ) -> Iterator[tuple[Task, Mapping[str, Detection]]]:
-        """Each picture with what the judge says of it, in any order.
-
-        A reply that ``read`` finds incomplete is asked for once more.
-        """
+    def replies(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Reply]]:
+        """Each picture with the judge's answer, in any order."""
 
     def join(self, run: JudgeRun) -> None:
         """Take part in a run: its memory, its counters."""
@@ -179,8 +172,8 @@ class Panel(ABC):
     def _ask(self, tasks: Sequence[Task]) -> None:
         landed: list[str] = []
         try:
-            for task, detections in self.replies(tasks, self._detections):
-                self.run.memory.remember(task.name, _plain(detections))
+            for task, reply in self.replies(tasks):
+                self.run.memory.remember(task.name, _plain(self._detections(reply)))
                 self.run.judged[self.name] += 1
                 landed.append(task.name)
             self.check()
@@ -194,20 +187,10 @@ class Panel(ABC):
         if reply.refusal:
             refused = Detection(None, Undetected.JUDGE_REFUSED, detail=bounded_line(reply.refusal))
             return {rubric.name: refused for rubric in self.question.rubrics}
-        return self.question.detections(reply.text)
-
-    def completed(self, *read: Mapping[str, Detection], problem: str = "") -> dict[str, Detection]:
-        """The first valid answer to each attribute; low_confidence where there is none."""
-        detail = f"{NO_LABEL}: {problem}" if problem else NO_LABEL
+        detail = f"{NO_LABEL}: {reply.problem}" if reply.problem else NO_LABEL
         nothing = Detection(None, Undetected.LOW_CONFIDENCE, detail=detail)
-        return {
-            rubric.name: next((d[rubric.name] for d in read if rubric.name in d), nothing)
-            for rubric in self.question.rubrics
-        }
-
-    def is_complete(self, read: Mapping[str, Detection]) -> bool:
-        """Whether an answer says something of each attribute."""
-        return len(read) == len(self.question.rubrics)
+        none = {rubric.name: nothing for rubric in self.question.rubrics}
+        return {**none, **self.question.detections(reply.text)}
 
     def agreement(self, attribute: str) -> SelfAgreement:
         """How often both answers about a picture are equal, over all that the memory holds."""
@@ -237,7 +220,7 @@ class Judge(CountedPart):
         """Args: what asks the model, and the attribute that this detector is about."""
         self.panel, self.rubric = panel, rubric
         self.labels = tuple(rubric.labels)
-        self.counts_people, self.needs_device = rubric.counts_people, panel.needs_device
+        self.needs_device = panel.needs_device
 
     @property
     def fingerprint(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -31,18 +31,15 @@ REASONS: Mapping[str, str] = {
     "multiple_people": "The picture shows several people, and none of them alone in front.",
 }
 """Reasons that a rubric may offer beside its labels -> when they hold."""
-PEOPLE, IN_FRONT = "people", "in_front"
 LONGEST_EVIDENCE = 200
 """Largest number of characters of the evidence that is kept."""
-LONGEST_ANSWER, MOST_OBJECTS = 2**16, 50
-"""Characters of an answer that are read, and braces that are tried as the begin of an object."""
-MOST_PEOPLE = 1000
-"""Largest number of people in a picture."""
+LONGEST_ANSWER = 2**16
+"""Characters of an answer that are read."""
 MOST_LABELS = 50
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 REMEDY = (
     "Expected name, question, evidence, abstain and two or more [[label]] with name and, where "
-    "wanted, meaning; reasons and counts_people where wanted."
+    "wanted, meaning; reasons where wanted."
 )
 
 PREFACE = """\
@@ -71,7 +68,6 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     abstain: str
     label: list[_Label]
     reasons: list[str] = []
-    counts_people: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,8 +84,6 @@ class Rubric:
     """Label -> its meaning; "" where the name says it."""
     reasons: tuple[str, ...] = ()
     """Reasons beside ``unspecified`` for which there is no label (REASONS)."""
-    counts_people: bool = False
-    """Whether the answer is how many people there are, and how many present as each label."""
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -107,50 +101,25 @@ class Rubric:
         lines += [f"- {UNSPECIFIED}: {self.abstain}"]
         lines += [f"- {reason}: {REASONS[reason]}" for reason in self.reasons]
         lines += [f"Visible evidence: {self.evidence}"]
-        if self.counts_people:
-            keys = ", ".join(f'"{label}"' for label in self.labels)
-            lines += [
-                f'The value has the keys "evidence", "{PEOPLE}" (the number of people), {keys} '
-                f'(how many of them present so, as numbers), and "{IN_FRONT}" (the label of the '
-                'person in front) in the place of "label".'
-            ]
         return "\n".join(lines)
 
     @property
     def schema(self) -> dict[str, Any]:
         """JSON schema of this attribute's value."""
-        properties: dict[str, Any] = {"evidence": {"type": "string"}}
-        if self.counts_people:
-            properties |= {name: {"type": "integer"} for name in (PEOPLE, *self.labels)}
-        key = IN_FRONT if self.counts_people else "label"
-        return _closed({**properties, key: {"type": "string", "enum": list(self.words)}})
+        label = {"type": "string", "enum": list(self.words)}
+        return _closed({"evidence": {"type": "string"}, "label": label})
 
     def detection(self, value: Any) -> Detection | None:
         """What a value of an answer says; None where it is none of the allowed answers."""
-        said = value.get(IN_FRONT if self.counts_people else "label") if _is_object(value) else None
+        said = value.get("label") if isinstance(value, Mapping) else None
         spoken = said.strip().casefold() if isinstance(said, str) else None
         word = next((word for word in self.words if word.casefold() == spoken), None)
-        counts = self._counts(value) if word is not None and self.counts_people else {}
-        if word is None or counts is None:
+        if word is None:
             return None
         evidence = bounded_line(value.get("evidence"))
-        if self.counts_people and not counts[PEOPLE]:
-            return Detection(None, Undetected.NO_PERSON, counts, evidence)
         if word in self.labels:
-            return Detection(word, None, counts, evidence)
-        return Detection(None, Undetected(word), counts, evidence)
-
-    def _counts(self, value: Mapping[str, Any]) -> dict[str, float] | None:
-        """The numbers of people; None where they are not numbers, or more than all people."""
-        counts: dict[str, float] = {}
-        for name in (PEOPLE, *self.labels):
-            number = value.get(name)
-            is_number = isinstance(number, int | float) and not isinstance(number, bool)
-            # For JSON Schema 3.0 is the integer 3.
-            if not is_number or not 0 <= number <= MOST_PEOPLE or number % 1:  # type: ignore[operator]
-                return None
-            counts[name] = float(number)  # type: ignore[arg-type]
-        return counts if sum(counts[name] for name in self.labels) <= counts[PEOPLE] else None
+            return Detection(word, detail=evidence)
+        return Detection(None, Undetected(word), detail=evidence)
 
 
 class RubricQuestion:
@@ -177,47 +146,23 @@ class RubricQuestion:
 
     def detections(self, text: str) -> dict[str, Detection]:
         """Attribute -> what an answer says of it, without what is none of the allowed answers."""
-        answer = answer_in(text, [rubric.name for rubric in self.rubrics])
+        answer = answer_in(text)
         read = {rubric.name: rubric.detection(answer.get(rubric.name)) for rubric in self.rubrics}
         return {name: detection for name, detection in read.items() if detection is not None}
 
 
-def answer_in(text: str, names: Sequence[str]) -> Mapping[str, Any]:
-    """The one JSON object with these keys in a text; {} where there is none, or two that differ.
+def answer_in(text: str) -> Mapping[str, Any]:
+    """The JSON object that a text is, or that stands in it; {} where there is none.
 
-    >>> answer_in('Certainly! {"gender": {"label": "male"}} I hope this helps.', ["gender"])
+    >>> answer_in('Certainly! {"gender": {"label": "male"}} I hope this helps.')
     {'gender': {'label': 'male'}}
-    >>> answer_in('{"gender": 1} or {"gender": 2}', ["gender"])
-    {}
     """
-    excerpt, place, found = text[:LONGEST_ANSWER], 0, list[Mapping[str, Any]]()
-    for _ in range(MOST_OBJECTS):
-        place = excerpt.find("{", place)
-        if place < 0:
-            break
-        try:
-            value, place = DECODER.raw_decode(excerpt, place)
-        except (ValueError, RecursionError):
-            place += 1
-            continue
-        if isinstance(value, Mapping) and all(name in value for name in names):
-            found.append(value)
-    return found[0] if found and all(value == found[0] for value in found) else {}
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; ValueError where a key stands twice, which says two things."""
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        raise ValueError("a key stands twice")
-    return values
-
-
-DECODER = json.JSONDecoder(object_pairs_hook=_without_repeats)
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, Mapping)
+    excerpt = text[:LONGEST_ANSWER]
+    try:
+        value = json.loads(excerpt[excerpt.find("{") : excerpt.rfind("}") + 1])
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,7 +221,6 @@ def read_rubric(file: Path) -> Rubric:
         _one_paragraph(content.abstain),
         {label.name.strip(): _one_paragraph(label.meaning) for label in content.label},
         tuple(content.reasons),
-        content.counts_people,
     )
 
 
@@ -299,7 +243,7 @@ def _check(file: Path, content: _File) -> None:
     if unknown := [reason for reason in content.reasons if reason not in REASONS]:
         problem = f"expected reasons among {', '.join(REASONS)}, got {unknown[0]!r}"
         raise FileFormatError(file, f"{problem}.", remedy=REMEDY)
-    taken = [*map(str, Undetected), PEOPLE, "evidence", IN_FRONT]
+    taken = [*map(str, Undetected), "evidence"]
     for place, name in enumerate(names):
         others = [*names[:place], *taken]
         if not name or not name.isprintable() or "," in name:

@@ -3,8 +3,8 @@
 ``vlm:NAME[@BASE_URL][+attribute...]`` asks any endpoint with OpenAI's chat protocol; the key comes
 from the environment. ``vlm:transformers/HUB_ID[+attribute...]`` loads weights. One request answers
 all attributes; the judge may abstain (``unspecified``), and an answer that is none of the labels is
-asked for once more and then is no label. Words in a picture are data: the rubric stands in the
-system message, and what the model makes of them has to be measured (``t2i detector check``).
+no label. Words in a picture are data: the rubric stands in the system message, and what the model
+makes of them has to be measured (``t2i detector check``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import io
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -34,17 +34,23 @@ from pytest_t2i.adapters.detectors.rubrics import (
     bounded_line,
     rubrics_of,
 )
-from pytest_t2i.adapters.endpoints.addresses import OPENAI_ROUTES, is_address, without_route
+from pytest_t2i.adapters.endpoints.addresses import (
+    OPENAI_ROUTES,
+    is_address,
+    is_local,
+    netloc,
+    plain_address,
+    without_route,
+)
 from pytest_t2i.adapters.endpoints.answers import BrokenPictureError, FinalFaultError, read_answer
-from pytest_t2i.adapters.endpoints.hosts import is_local, netloc, plain_address
 from pytest_t2i.adapters.endpoints.paid_requests import Counter, PaidRequests, RemoteService
 from pytest_t2i.adapters.endpoints.parallel_calls import Pace, ParallelCalls
 from pytest_t2i.adapters.endpoints.reported_versions import versions_in, versions_words
 from pytest_t2i.adapters.endpoints.secrets import secrets_of
-from pytest_t2i.adapters.endpoints.spending import FaultCounts
+from pytest_t2i.adapters.endpoints.spending import RunCounts
 from pytest_t2i.adapters.languages.chat import REPORTED, Chat, by_schema
 from pytest_t2i.adapters.registry import asked_for
-from pytest_t2i.data import Detection, FactKind, digest
+from pytest_t2i.data import FactKind, digest
 from pytest_t2i.errors import ConfigurationError, DetectorError, T2IError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
 
@@ -66,21 +72,15 @@ LONGEST_SIDE = 768
 """Longest side in pixels of the picture that is sent; larger ones are made smaller."""
 FORM = "png"
 TASK = "Judge this picture by the rubric."
-REMINDER = (
-    " Your last answer could not be used: answer with the JSON object alone, and with the labels "
-    "exactly as the rubric writes them."
-)
 PROBE = "This is a trial with an empty picture. Judge it by the rubric all the same."
-EMPTY = (128, 144, 160)
-"""Shades of grey of the pictures of a trial."""
+EMPTY = 128
+"""Shade of grey of the picture of a trial."""
 REJECTED = {400, 413, 415, 422}
 """HTTP statuses with which a server rejects one request, and goes on with others."""
 LEFT_OUT = "asked without"
 """Name, beside those of the version, of the fields that the server does not take."""
 PATIENCE, PATIENCE_OF_LIST = 30.0, 5.0
 """Seconds to wait for a version that is known from earlier runs, and for the list of models."""
-BUILD, OR = "system_fingerprint", " or "
-"""Field of an answer that tells one build of a model of the next, and what joins several."""
 PIN = (
     "to pin one, name a dated version of the model, one deployment or provider, or the address of "
     "one server behind the balancer"
@@ -194,7 +194,7 @@ class ChatPanel(Panel, RemoteService[Reply]):
         return self.run.spending
 
     @property
-    def faults(self) -> FaultCounts | None:
+    def faults(self) -> RunCounts | None:
         """The run's counter of failures."""
         return self.run.faults
 
@@ -235,7 +235,7 @@ class ChatPanel(Panel, RemoteService[Reply]):
             return dict(of_workers)
         before: Mapping[str, str] | None = memory.fact(FactKind.JUDGE_VERSION.of(plain))
         try:
-            versions = _with_builds(self._told(patient=before is None), before or {})
+            versions = self._told(patient=before is None)
         except T2IError as error:
             if before is None:
                 raise
@@ -249,8 +249,6 @@ class ChatPanel(Panel, RemoteService[Reply]):
                 f"{self} has another version than before, {versions_words(versions)}; it was "
                 f"{versions_words(before) or 'not told'}: pictures are judged anew"
             )
-        if OR in (builds := versions.get(BUILD, "")):
-            self.run.say(f"{self} answers from several builds, {builds}, as one judge; {PIN}")
         if versions != before:
             memory.remember(FactKind.JUDGE_VERSION.of(plain), dict(versions))
         if self.run.shared_id:
@@ -260,27 +258,23 @@ class ChatPanel(Panel, RemoteService[Reply]):
     def _told(self, *, patient: bool) -> dict[str, str]:
         """The version in the list of models and in an answer, and what the server does not take.
 
-        Pictures of a trial tell both, so that what is learned of one picture changes no other.
+        The picture of a trial tells both, so that what is learned of one picture changes no other.
         """
-        for shade in EMPTY:
-            ask = partial(self._tried, shade, learns=True)
-            if patient:
-                reply = self._requests.send(ask, self._pace)
-            else:
-                outcome = self._requests.once_paid(ask, PATIENCE)
-                if isinstance(outcome, T2IError):
-                    raise outcome
-                reply = outcome
-            if not self._chat.is_in_doubt:
-                break
+        if patient:
+            reply = self._requests.send(partial(self._tried, learns=True), self._pace)
+        else:
+            outcome = self._requests.once_paid(partial(self._tried, learns=True), PATIENCE)
+            if isinstance(outcome, T2IError):
+                raise outcome
+            reply = outcome
         left_out = ", ".join(sorted(self._chat.left_out))
         return {**self._listed(), **reply.versions, **({LEFT_OUT: left_out} if left_out else {})}
 
-    def _tried(self, shade: int, seconds: float, *, learns: bool) -> Reply:
+    def _tried(self, seconds: float, *, learns: bool) -> Reply:
         """Ask about an empty picture."""
         from PIL import Image as Images
 
-        url = _data_url(Images.new("L", (64, 64), shade))
+        url = _data_url(Images.new("L", (64, 64), EMPTY))
         return self._reply(self._messages(url, PROBE), seconds, learns=learns)
 
     def _listed(self) -> dict[str, str]:
@@ -304,60 +298,30 @@ class ChatPanel(Panel, RemoteService[Reply]):
         # What the first question was not told is compared from its first mention on.
         before = {**now, **self._mentioned, **self._versions}
         self._mentioned = {**now, **self._mentioned}
-        builds = before.get(BUILD, "").split(OR)
-        changed = {name for name, words in now.items() if before[name] != words}
-        if not changed or (changed == {BUILD} and now[BUILD] in builds):
-            return
-        if changed == {BUILD}:
-            several = OR.join(sorted([*builds, now[BUILD]]))
-            versions = {**self.run.versions[self._plain], BUILD: several}
-            self.run.memory.remember(FactKind.JUDGE_VERSION.of(self._plain), versions)
+        if any(before[name] != words for name, words in now.items()):
             raise JudgeChangedError(
-                f"{self} has changed while it judged, to one more build ({BUILD}): it was "
-                f"{before[BUILD]}, now it is {now[BUILD]}. Nothing that this one said is kept; "
-                f"{PIN}. Run again, and all pictures are judged by these builds as one judge, "
-                "which the record names"
+                f"{self} has changed while it judged: it was {versions_words(before)}, now it is "
+                f"{versions_words(now)}. No verdict rests on two judges: nothing that the new one "
+                f"said is kept. Run again, and all pictures are judged by the new one; {PIN}"
             )
-        raise JudgeChangedError(
-            f"{self} has changed while it judged: it was {versions_words(before) or 'not told'}, "
-            f"now it is {versions_words(now)}. No verdict rests on two judges: nothing that the "
-            "new one said is kept. Run again, and all pictures are judged by the new one"
-        )
 
     # pictures
 
-    def replies(
-        self, tasks: Sequence[Task], read: Callable[[Reply], Mapping[str, Detection]]
-    ) -> Iterator[tuple[Task, Mapping[str, Detection]]]:
+    def replies(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Reply]]:
         """Ask about several pictures at the same time; yield each answer when it is there."""
         by_name = {task.name: task for task in tasks}
-        flight: ParallelCalls[str, tuple[list[Reply], Mapping[str, Detection]]] = ParallelCalls(
-            lambda name: self._judged(by_name[name].picture, read, lambda: flight.is_over),
-            self._limits.at_once,
-        )
-        for name, (replies, detections) in flight.run(by_name):
-            self.run.requests[self.name] += len(replies)
-            for reply in replies:
-                self._compare(reply.versions)
-            yield by_name[name], detections
 
-    def _judged(
-        self,
-        picture: Image,
-        read: Callable[[Reply], Mapping[str, Detection]],
-        is_over: Callable[[], bool],
-    ) -> tuple[list[Reply], Mapping[str, Detection]]:
-        url, replies, readings = _data_url(picture), list[Reply](), list[Mapping[str, Detection]]()
-        for words in (TASK, TASK + REMINDER):
-            ask = partial(self._taken_or_rejected, self._messages(url, words))
-            replies.append(self._requests.send(ask, self._pace, is_over))
-            readings.append(read(self._without_key(replies[-1])))
-            if self.is_complete(readings[-1]):
-                break
-        problem = "" if self.is_complete(readings[-1]) else replies[-1].problem
-        if problem:
-            self._note(f"gave twice no answer about a picture: {problem}")
-        return replies, self.completed(*readings, problem=problem)
+        def judged(name: str) -> Reply:
+            messages = self._messages(_data_url(by_name[name].picture), TASK)
+            ask = partial(self._taken_or_rejected, messages)
+            return self._requests.send(ask, self._pace, lambda: flight.is_over)
+
+        flight = ParallelCalls(judged, self._limits.at_once)
+        for name, reply in flight.run(by_name):
+            self._compare(reply.versions)
+            if reply.problem:
+                self._note(f"gave no answer about a picture: {reply.problem}")
+            yield by_name[name], self._without_key(reply)
 
     def _taken_or_rejected(self, messages: Sequence[Mapping[str, Any]], seconds: float) -> Reply:
         """Ask once; a server that still takes an empty picture has rejected this one."""
@@ -367,10 +331,9 @@ class ChatPanel(Panel, RemoteService[Reply]):
         except FinalFaultError as error:
             if error.status not in REJECTED:
                 raise
-            for shade in EMPTY:
-                with suppress(FinalFaultError):
-                    self._tried(shade, until - time.monotonic(), learns=False)
-                    return Reply(refusal=str(error))  # the trial is paid, the rejection is not
+            with suppress(FinalFaultError):
+                self._tried(until - time.monotonic(), learns=False)
+                return Reply(refusal=str(error))  # the trial is paid, the rejection is not
             raise
 
     def _without_key(self, reply: Reply) -> Reply:
@@ -412,16 +375,6 @@ class ChatPanel(Panel, RemoteService[Reply]):
 
     def _note(self, words: str) -> None:
         self.run.say(f"{self} {words}")
-
-
-def _with_builds(versions: dict[str, str], before: Mapping[str, str]) -> dict[str, str]:
-    """The version with all builds that have answered in turn, and this one where it is new."""
-    builds, build = before.get(BUILD, "").split(OR), versions.get(BUILD)
-    if build is None or {**versions, BUILD: before.get(BUILD)} != before:
-        return versions
-    if len(builds) == 1 and build not in builds:
-        return versions
-    return {**versions, BUILD: OR.join(sorted({*builds, build}))}
 
 
 def _data_url(picture: Image) -> str:

@@ -7,7 +7,7 @@ project has run tiny random models of two true classes (LLaVA, Qwen2-VL), and no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.detectors.judging import Panel, Reply, Task
@@ -18,10 +18,9 @@ from pytest_t2i.adapters.devices import (
     pick_device,
     pick_dtype,
 )
-from pytest_t2i.adapters.endpoints.answers import without_reasoning
 from pytest_t2i.adapters.finders.locating import shared
+from pytest_t2i.adapters.languages.reasoning import without_reasoning
 from pytest_t2i.adapters.loading import folder_or_hub_id, needs
-from pytest_t2i.data import Detection
 from pytest_t2i.errors import ConfigurationError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions
 
@@ -41,7 +40,6 @@ TOKENS_OF_ATTRIBUTE = 96
 LONGEST_SIDE = 768
 """Longest side in pixels of a picture; larger ones are made smaller."""
 TASK = "Judge this picture by the rubric."
-REMINDER = " Your last answer could not be used: answer with the JSON object alone."
 
 
 def load_panel(source: str, question: RubricQuestion, options: LoadOptions) -> WeightsPanel:
@@ -114,26 +112,15 @@ class WeightsPanel(Panel):
     def _most_tokens(self) -> int:
         return TOKENS_OF_ATTRIBUTE * len(self.question.rubrics)
 
-    def replies(
-        self, tasks: Sequence[Task], read: Callable[[Reply], Mapping[str, Detection]]
-    ) -> Iterator[tuple[Task, Mapping[str, Detection]]]:
-        """Ask about pictures in batches, and once more about those without a whole answer."""
+    def replies(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Reply]]:
+        """Ask about pictures in batches."""
         for start in range(0, len(tasks), BATCH):
             part = tasks[start : start + BATCH]
-            readings = [[read(reply)] for reply in self._answers([t.picture for t in part], TASK)]
-            again = [k for k, reading in enumerate(readings) if not self.is_complete(reading[0])]
-            pictures = [part[k].picture for k in again]
-            for k, reply in zip(again, self._answers(pictures, TASK + REMINDER), strict=True):
-                readings[k].append(read(reply))
-            for task, reading in zip(part, readings, strict=True):
-                self.run.requests[self.name] += len(reading)
-                yield task, self.completed(*reading)
+            yield from zip(part, self._answers([t.picture for t in part]), strict=True)
 
-    def _answers(self, pictures: Sequence[Image], words: str) -> list[Reply]:
-        if not pictures:
-            return []
+    def _answers(self, pictures: Sequence[Image]) -> list[Reply]:
         inputs = self._processor.apply_chat_template(
-            [self._conversation(_small(picture), words) for picture in pictures],
+            [self._conversation(_small(picture)) for picture in pictures],
             add_generation_prompt=True,
             tokenize=True,
             return_dict=True,
@@ -149,12 +136,12 @@ class WeightsPanel(Panel):
         texts = self._processor.batch_decode(answers, skip_special_tokens=True)
         return [Reply(without_reasoning(text)) for text in texts]
 
-    def _conversation(self, picture: Image, words: str) -> list[dict[str, Any]]:
+    def _conversation(self, picture: Image) -> list[dict[str, Any]]:
         return [
             {"role": "system", "content": [{"type": "text", "text": self.question.text}]},
             {
                 "role": "user",
-                "content": [{"type": "image", "image": picture}, {"type": "text", "text": words}],
+                "content": [{"type": "image", "image": picture}, {"type": "text", "text": TASK}],
             },
         ]
 

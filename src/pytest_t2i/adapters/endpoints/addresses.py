@@ -1,11 +1,11 @@
-"""Check the address of an endpoint."""
+"""Read and check the addresses of endpoints."""
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
-from pytest_t2i.adapters.endpoints.hosts import plain_address
 from pytest_t2i.errors import ConfigurationError
 
 OPENAI_ROUTES = (
@@ -15,6 +15,45 @@ OPENAI_ROUTES = (
 """Pattern of what requests of OpenAI's protocol append to a base URL."""
 OF_AZURE = "/openai/deployments/"
 """Part of the addresses of Azure that are not of OpenAI's protocol."""
+
+
+def plain_address(address: str) -> str:
+    """An address without user, password, query and fragment.
+
+    >>> plain_address("http://me:secret@Host:8000/v1/?key=0#x")
+    'http://host:8000/v1'
+    """
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{netloc(address)}{parts.path.rstrip('/')}"
+
+
+def netloc(address: str) -> str:
+    """Host and port in lower case, without a user."""
+    return urlsplit(address).netloc.rpartition("@")[2].lower()
+
+
+def is_local(address: str) -> bool:
+    """Whether an address, by its name, is on this machine or in its network.
+
+    >>> [is_local(f"http://{name}/v1") for name in ("127.0.0.1:8000", "gpu1", "api.openai.com")]
+    [True, True, False]
+    """
+    name = urlsplit(address).hostname or ""
+    try:
+        return not is_public(name)
+    except ValueError:
+        return "." not in name or name.endswith((".localhost", ".local", ".internal"))
+
+
+def is_public(literal: str) -> bool:
+    """Whether a numerical address is public; ValueError for a name.
+
+    >>> is_public("10.0.0.1"), is_public("93.184.216.34"), is_public("::ffff:10.0.0.1")
+    (False, True, False)
+    """
+    address = ipaddress.ip_address(literal.partition("%")[0])
+    address = getattr(address, "ipv4_mapped", None) or address
+    return address.is_global and not address.is_multicast
 
 
 def base_url(text: str, variable: str, key: str) -> str:

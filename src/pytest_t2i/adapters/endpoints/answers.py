@@ -1,16 +1,15 @@
 """Read what an answer without a picture says: a refusal by policy, an error, or nothing.
 
-Answers of all HTTP statuses are read in the same way. Services put their codes and messages into
-different fields and at different depths; ``refusals.toml`` lists how they refuse.
+Services put codes and messages into different fields and at different depths; the table
+``refusals.toml`` lists by which codes, fields and sentences they refuse.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -20,9 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from pytest_t2i.adapters.endpoints.hosts import UnknownHostError, netloc, plain_address
-from pytest_t2i.adapters.endpoints.http_limits import DeadlinePassedError
-from pytest_t2i.adapters.endpoints.proxies import NO_PROXY, Proxy
+from pytest_t2i.adapters.endpoints.addresses import netloc
+from pytest_t2i.adapters.endpoints.deadlines import DeadlinePassedError
 from pytest_t2i.adapters.loading import NETWORK_MODULES
 from pytest_t2i.adapters.picture_files import picture_in, picture_of
 from pytest_t2i.errors import GenerationError, T2IError
@@ -33,29 +31,18 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FILE = Path(str(files("pytest_t2i.adapters.endpoints") / "refusals.toml"))
-MOST_TEXT, MOST_MESSAGE = 2**20, 4000
-"""Characters of a body, and of one message in it, that are read."""
+MOST_TEXT, MOST_MESSAGE, LONGEST_CODE = 2**20, 4000, 100
+"""Characters of a body, of one message in it and of a code that are read."""
 MOST_DEPTH, MOST_VALUES = 16, 2000
 """Nesting and number of the values of a body that are read."""
-LONGEST_CODE = 100
-"""Characters of a code; a longer text is a message."""
-MESSAGES = (
-    "message", "msg", "error_message", "errormessage", "error_description", "detail", "details",
-    "error", "errors", "reason", "description", "title", "text",
-)  # fmt: skip
-"""Fields with a message, the most telling first."""
+MESSAGES = ("message", "msg", "detail", "error_message", "errors")
+"""Fields with the message of an error, the most telling first."""
 ERRORS = ("error", "errors", "errormessage", "detail", "fault", "exception")
 """Fields that, if they are not empty, make an answer an error."""
 FAILED = {"error", "failed", "failure", "fail"}
 """Values of the field ``status`` that do so."""
-ECHOES = {
-    "loc", "param", "input", "prompt", "revisedprompt", "negativeprompt", "url", "imageurl", "ctx",
-    "parameters", "request", "b64json", "base64", "image", "headers",
-}  # fmt: skip
-"""Fields that repeat the request or hold a picture."""
 STATUSES = ("code", "status", "statuscode", "httpstatus", "httpcode")
 """Fields with an HTTP status."""
-FIRST_ERROR, LAST_ERROR = 400, 599
 
 
 class _Shape(msgspec.Struct, forbid_unknown_fields=True):
@@ -70,21 +57,11 @@ class _Shape(msgspec.Struct, forbid_unknown_fields=True):
     replaces: bool = False
 
 
-class _General(msgspec.Struct, forbid_unknown_fields=True):
-    """Words of refusals of any service."""
-
-    things: list[str]
-    verbs: list[str]
-    weak_things: list[str]
-    strong_verbs: list[str]
-    exceptions: list[str]
-    other_codes: list[str]
-
-
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     """Content of refusals.toml."""
 
-    general: _General
+    echoes: list[str]
+    statuses: dict[str, list[str]]
     shape: list[_Shape]
 
 
@@ -102,15 +79,6 @@ class Answer(NamedTuple):
     refusal: str = ""
     """Message of a refusal by policy; "" where nothing is refused."""
 
-    def with_code(self, code: str) -> Answer:
-        """The same with another code, which a service gives beside the message."""
-        codes = self.codes | set(_codes_in(code))
-        is_refused = self.refusal and not _refusals().has_other_code(codes)
-        refusal = self.refusal if is_refused else ""
-        if _refusals().has_code(codes):
-            refusal = self.refusal or self.words or code
-        return self._replace(codes=codes, refusal=refusal)
-
 
 class _Value(NamedTuple):
     """A value of a body."""
@@ -120,57 +88,49 @@ class _Value(NamedTuple):
     depth: int
 
 
-class _Refusals:
-    """The shapes of refusals.toml, ready to compare with."""
+class _Refusals(NamedTuple):
+    """The table, ready to compare with."""
 
-    def __init__(self, content: _File) -> None:
-        shapes, general = content.shape, content.general
-        self._codes = {plain_code(code) for shape in shapes for code in shape.codes}
-        self._other_codes = {plain_code(code) for code in general.other_codes}
-        self._fields = dict(_fields_of(shapes))
-        self._replacing = dict(_fields_of(shape for shape in shapes if shape.replaces))
-        self._sentences = tuple(
-            _plain_text(sentence) for shape in shapes for sentence in shape.sentences
-        )
-        strong = [thing for thing in general.things if thing not in general.weak_things]
-        self._pairs = (
-            (_any_of(strong), _any_of(general.verbs)),
-            (_any_of(general.weak_things), _any_of(general.strong_verbs)),
-        )
-        self._exceptions = _any_of(general.exceptions)
+    codes: set[str]
+    fields: set[tuple[str, Any]]
+    replacing: set[tuple[str, Any]]
+    sentences: list[str]
+    echoes: set[str]
+    statuses: dict[str, int]
+    """Code of an error in an answer with HTTP 200 -> the HTTP status that it stands for."""
 
-    def has_code(self, codes: Iterable[str]) -> bool:
-        return not self._codes.isdisjoint(codes)
-
-    def has_other_code(self, codes: Iterable[str]) -> bool:
-        return not self._other_codes.isdisjoint(codes)
-
-    def has_field(self, value: _Value, *, replacing: bool = False) -> bool:
-        refusing = (self._replacing if replacing else self._fields).get(value.field, ())
-        if isinstance(value.value, str):
-            return bool(value.value.strip()) and (
-                "*" in refusing or plain_code(value.value) in refusing
-            )
-        return isinstance(value.value, bool) and value.value in refusing
-
-    def is_in(self, message: str) -> bool:
-        """Whether a message is that of a refusal."""
+    def has_sentence(self, message: str) -> bool:
         text = _plain_text(message)
-        if any(sentence in text for sentence in self._sentences):
-            return True
-        return any(map(self._is_sentence, re.split(r"[.!?;\n]+(?=\s|$)", text)))
+        return any(sentence in text for sentence in self.sentences)
 
-    def _is_sentence(self, text: str) -> bool:
-        return not self._exceptions.search(text) and any(
-            thing.search(text) and verb.search(text) for thing, verb in self._pairs
-        )
+
+@cache
+def _refusals() -> _Refusals:
+    table = convert(FILE, read_toml(FILE), _File)
+    shapes = table.shape
+
+    def fields(shapes: Iterable[_Shape]) -> set[tuple[str, Any]]:
+        return {
+            (plain_code(name), value if value == "*" or value is True or value is False
+             else plain_code(str(value)))
+            for shape in shapes for name, values in shape.fields.items() for value in values
+        }  # fmt: skip
+
+    return _Refusals(
+        {plain_code(code) for shape in shapes for code in shape.codes},
+        fields(shapes),
+        fields(shape for shape in shapes if shape.replaces),
+        [_plain_text(sentence) for shape in shapes for sentence in shape.sentences],
+        set(map(plain_code, table.echoes)),
+        {code: int(status) for status, codes in table.statuses.items() for code in codes},
+    )
 
 
 def read_answer(text: str | bytes, *, by_words: bool = True) -> Answer:
     r"""Read an answer's body, which is JSON or plain text.
 
     >>> read_answer('{"error": {"message": "No.", "code": "content_policy_violation"}}').refusal
-    'content_policy_violation'
+    'No.'
     >>> read_answer("Unknown parameter: 'safety_checker'.").refusal
     ''
     """
@@ -178,21 +138,27 @@ def read_answer(text: str | bytes, *, by_words: bool = True) -> Answer:
     body = body[: MOST_TEXT + 1].strip()
     if body.startswith("<"):
         return Answer("a page of HTML")
-    plain = _json(body)
+    plain, table = json_in(body), _refusals()
     if plain is None:
         words = _cut(body)
-        return Answer(words, refusal=words if by_words and _refusals().is_in(words) else "")
-    return _read(plain, by_words=by_words)
+        return Answer(words, refusal=words if by_words and table.has_sentence(words) else "")
+    values = list(_walked(plain))
+    texts = [value.value for value in values if isinstance(value.value, str)]
+    codes = frozenset(code for text in texts for code in _codes_in(text))
+    words, refusal = _message(plain), ""
+    is_coded = not codes.isdisjoint(table.codes) or any(_is_in(table.fields, v) for v in values)
+    if is_coded or by_words:
+        refusal = next(filter(table.has_sentence, texts), words if is_coded else "")
+    return Answer(words, codes, _status(values), _is_error(plain), _cut(refusal))
 
 
-def is_replaced(fields: Mapping[str, Any]) -> bool:
+def is_replaced(fields: Any) -> bool:
     """Whether the fields beside a picture say that it stands in the place of a refused one.
 
     >>> is_replaced({"b64_json": "iVBOR", "finish_reason": "CONTENT_FILTERED"})
     True
     """
-    refusals = _refusals()
-    return any(refusals.has_field(value, replacing=True) for value in _walked(fields))
+    return any(_is_in(_refusals().replacing, value) for value in _walked(fields))
 
 
 def plain_code(code: str) -> str:
@@ -204,23 +170,18 @@ def plain_code(code: str) -> str:
     return "".join(sign for sign in code.lower() if sign.isalnum())
 
 
-def _read(plain: Any, *, by_words: bool) -> Answer:
-    refusals, values = _refusals(), list(_walked(plain))
-    codes = frozenset(
-        code for value in values if isinstance(value.value, str) for code in _codes_in(value.value)
+def _is_in(fields: set[tuple[str, Any]], value: _Value) -> bool:
+    if isinstance(value.value, bool):
+        return (value.field, value.value) in fields
+    return (
+        isinstance(value.value, str)
+        and bool(value.value.strip())
+        and (not fields.isdisjoint({(value.field, "*"), (value.field, plain_code(value.value))}))
     )
-    words = _message(plain, values)
-    is_error = _is_error(plain)
-    refusal = ""
-    if refusals.has_code(codes) or any(map(refusals.has_field, values)):
-        refusal = next(filter(refusals.is_in, _messages(values)), words) or "refused"
-    elif by_words and not refusals.has_other_code(codes):
-        refusal = next(filter(refusals.is_in, _messages(values)), "")
-    return Answer(words, codes, _status(values), is_error, refusal[:MOST_MESSAGE])
 
 
-def _json(text: str) -> Any:
-    """The value of a JSON text; None where it is none, or too long."""
+def json_in(text: str) -> Any:
+    """The object, list or text of a JSON text; None where it is none, or too long."""
     if len(text) > MOST_TEXT:
         return None
     try:
@@ -231,19 +192,23 @@ def _json(text: str) -> Any:
 
 
 def _walked(plain: Any) -> Iterator[_Value]:
-    """The values of a body, breadth first, without those that repeat the request."""
-    waiting, count = deque([_Value("", plain, 0)]), 0
+    """The values of a body, breadth first, without those that repeat the request.
+
+    A text may quote JSON, as gateways quote the answer of another service.
+    """
+    waiting, count, echoes = deque([_Value("", plain, 0)]), 0, _refusals().echoes
     while waiting and count < MOST_VALUES:
         value = waiting.popleft()
         count += 1
         inner: Iterable[tuple[str, Any]] = ()
         if isinstance(value.value, dict):
-            inner = _fields_in(value.value)
+            named = ((plain_code(str(k)[:LONGEST_CODE]), v) for k, v in value.value.items())
+            inner = ((name, v) for name, v in named if name not in echoes)
         elif isinstance(value.value, list):
             inner = ((value.field, element) for element in value.value)
         else:
             yield value
-            inner = ((value.field, element) for element in _nested(value.value))
+            inner = ((value.field, element) for element in _quoted(value.value))
         if value.depth < MOST_DEPTH:
             for field, element in inner:
                 if len(waiting) > MOST_VALUES:
@@ -251,58 +216,36 @@ def _walked(plain: Any) -> Iterator[_Value]:
                 waiting.append(_Value(field, element, value.depth + 1))
 
 
-def _fields_in(values: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """The fields of an object, without echoes; a list of complaints about the prompt is none."""
-    for name, value in values.items():
-        field = plain_code(str(name)[:LONGEST_CODE])
-        if field not in ECHOES or (field == "prompt" and isinstance(value, list)):
-            yield field, value
-
-
-def _nested(value: Any) -> list[Any]:
-    """The JSON that a text holds, as gateways quote the answer of another service."""
+def _quoted(value: Any) -> list[Any]:
     if not isinstance(value, str) or len(value) > MOST_TEXT:
         return []
-    start = min((place for sign in "{[" if (place := value.find(sign)) >= 0), default=-1)
-    if start < 0 or start > LONGEST_CODE:
-        return []
-    plain = _json(value[start:].strip())
+    begin = re.search(r"[{\[]", value[:LONGEST_CODE])
+    plain = json_in(value[begin.start() :].strip()) if begin else None
     return [plain] if isinstance(plain, dict | list) else []
 
 
 def _codes_in(text: str) -> Iterator[str]:
     """The codes that a text may be: the whole, and the parts of one without blanks."""
-    if len(text) > LONGEST_CODE:
-        return
-    yield plain_code(text)
-    if not re.search(r"\s", text.strip()):
-        yield from map(plain_code, re.split(r"[.:/#|]", text))
+    if len(text) <= LONGEST_CODE:
+        yield plain_code(text)
+        if not re.search(r"\s", text.strip()):
+            yield from map(plain_code, re.split(r"[.:/#|]", text))
 
 
-def _messages(values: Iterable[_Value]) -> Iterator[str]:
-    for value in values:
-        if isinstance(value.value, str):
-            yield _cut(value.value)
-
-
-def _message(plain: Any, values: Iterable[_Value]) -> str:
+def _message(plain: Any) -> str:
     """The message of an error: of its own fields, else the whole as JSON."""
-    message = plain.get("error", plain) if isinstance(plain, dict) else plain
-    if isinstance(message, dict):
-        for name in ("message", "msg", "detail", "error_message", "errors"):
-            if message.get(name):
-                message = message[name]
+    message = plain
+    while isinstance(message, dict | list) and message:
+        if isinstance(message, list):
+            if len(message) > 1 and message is not plain:
                 break
-    if isinstance(message, list) and len(message) == 1 and isinstance(message[0], str):
-        message = message[0]
-    if isinstance(message, str):
-        return _cut(message)
-    if isinstance(plain, list):
-        texts = [value for value in values if value.field in MESSAGES]
-        texts.sort(key=lambda value: (value.depth, MESSAGES.index(value.field)))
-        if texts and isinstance(texts[0].value, str):
-            return _cut(texts[0].value)
-    return _cut(json.dumps(message))
+            message = message[0]
+        else:
+            name = next((name for name in ("error", *MESSAGES) if message.get(name)), None)
+            if name is None:
+                break
+            message = message[name]
+    return _cut(message if isinstance(message, str) else json.dumps(message))
 
 
 def _is_error(plain: Any) -> bool:
@@ -319,12 +262,9 @@ def _is_error(plain: Any) -> bool:
 
 
 def _status(values: Iterable[_Value]) -> int | None:
-    for value in values:
-        if value.field in STATUSES and isinstance(value.value, int | str):
-            digits = str(value.value)
-            if re.fullmatch("[0-9]{3}", digits) and FIRST_ERROR <= int(digits) <= LAST_ERROR:
-                return int(digits)
-    return None
+    """The first HTTP status of an error in a body."""
+    digits = (str(v.value) for v in values if v.field in STATUSES and not isinstance(v.value, bool))
+    return next((int(text) for text in digits if re.fullmatch("[45][0-9]{2}", text)), None)
 
 
 def _cut(text: str) -> str:
@@ -336,73 +276,9 @@ def _plain_text(text: str) -> str:
     return re.sub(r"[\s_\-]+", " ", text.lower().replace("\u2019", "'"))
 
 
-def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(rf"\b(?:{pattern})\b" for pattern in patterns))
-
-
-def _fields_of(shapes: Iterable[_Shape]) -> Iterator[tuple[str, set[str | bool]]]:
-    fields: dict[str, set[str | bool]] = {}
-    for shape in shapes:
-        for name, codes in shape.fields.items():
-            fields.setdefault(plain_code(name), set()).update(
-                code if isinstance(code, bool) or code == "*" else plain_code(code)
-                for code in codes
-            )
-    yield from fields.items()
-
-
-@cache
-def _refusals() -> _Refusals:
-    return _Refusals(convert(FILE, read_toml(FILE), _File))
-
-
-REASONED = re.compile(
-    r"</(?:think|thinking|thought|reason|reasoning|analysis)>|\[/THINK\]|\u25c1/think\u25b7"
-    r"|<\|channel\|>final\s*(?:<\|constrain\|>\s*\w*\s*)?<\|message\|>|<channel\|>"
-    r"|<\|end_of_thought\|>",
-    re.IGNORECASE,
-)
-"""Marks at the end of a model's reasoning."""
-REASONING = re.compile(
-    r"<(?:think|thinking|thought|reason|reasoning|analysis)>|\[THINK\]|\u25c1think\u25b7"
-    r"|<\|channel\|?>|<\|begin_of_thought\|>",
-    re.IGNORECASE,
-)
-"""Marks at its begin."""
-
-
-def without_reasoning(text: str) -> str:
-    """What follows the last mark at the end of a model's reasoning, without further reasoning.
-
-    Args:
-        text: what a language model wrote, of which its reasoning may be a part.
-
-    A text that is JSON is an answer, whatever marks it quotes.
-
-    >>> without_reasoning("Perhaps {}?</think> {1}"), without_reasoning("<think>Perhaps {}")
-    ('{1}', '')
-    """
-    if _json(text.strip()) is not None:
-        return text
-    ends = list(REASONED.finditer(text))
-    answer = REASONING.split(text[ends[-1].end() :] if ends else text, maxsplit=1)[0]
-    return text if answer == text else answer.strip()
-
-
-BAD_REQUEST, TIMEOUT, TOO_EARLY, UNPROCESSABLE, TOO_MANY, SERVER_ERROR = (
-    400,
-    408,
-    425,
-    422,
-    429,
-    500,
-)
-NOT_IMPLEMENTED = 501
-"""The only permanent HTTP status from 500 on."""
-UNAVAILABLE = 503
-"""The only HTTP status from 500 on that means that no work was begun."""
-LOOP = 508
-"""HTTP status "loop detected", for redirects without end."""
+BAD_REQUEST, TIMEOUT, TOO_EARLY, UNPROCESSABLE, TOO_MANY = 400, 408, 425, 422, 429
+SERVER_ERROR, NOT_IMPLEMENTED, UNAVAILABLE, LOOP = 500, 501, 503, 508
+"""From 500 on, 501 alone is permanent, and 503 alone means that no work was begun."""
 REDIRECTS_OF_POST = {307, 308}
 """HTTP statuses of redirects that repeat the request as it was."""
 NOT_CONNECTED = {
@@ -412,31 +288,17 @@ NOT_CONNECTED = {
 KIND_OF_STATUS = {TOO_MANY: "busy", UNAVAILABLE: "unavailable", TIMEOUT: "late", TOO_EARLY: "busy"}
 """HTTP status -> kind of failure; others from 500 on are server errors."""
 JUDGED_BY_WORDS = {200, 400, 403, 422, 451}
-"""HTTP statuses with which a message alone, without a code, can be a refusal by policy."""
+"""HTTP statuses with which a sentence alone, without a code, is a refusal by policy."""
 NO_MONEY = {"insufficientquota", "billinghardlimitreached"}
 """Codes of HTTP 429 that are permanent."""
-STATUS_OF_CODE = {
-    "ratelimitexceeded": TOO_MANY, "ratelimited": TOO_MANY, "toomanyrequests": TOO_MANY,
-    "resourceexhausted": TOO_MANY, "throttlingexception": TOO_MANY, "throttling": TOO_MANY,
-    "overloaded": UNAVAILABLE, "overloadederror": UNAVAILABLE, "unavailable": UNAVAILABLE,
-    "serviceunavailable": UNAVAILABLE, "engineoverloaded": UNAVAILABLE,
-    "modelnotready": UNAVAILABLE, "servererror": SERVER_ERROR, "internalerror": SERVER_ERROR,
-    "internalservererror": SERVER_ERROR, "timeout": SERVER_ERROR,
-    "deadlineexceeded": SERVER_ERROR, "gatewaytimeout": SERVER_ERROR,
-}  # fmt: skip
-"""Code of an error in an answer with HTTP 200 -> the HTTP status that it stands for."""
 PASSING_WORDS = re.compile(
     r"\b(busy|overloaded|rate.?limit\w*|too many requests|try again|currently loading|temporar\w+"
     r"|timed? ?out|unavailable)\b",
     re.IGNORECASE,
 )
 """Messages of such an error that another attempt may not meet."""
-
-
-SECONDS = re.compile(r"([+-]?[0-9]{1,12}(?:\.[0-9]{0,12})?) ?(?:s|secs?|seconds?)?", re.IGNORECASE)
-"""Seconds in the header Retry-After, as services write them."""
-LONGEST_HEADER, LONGEST_DEMAND = 200, 30 * 24 * 3600.0
-"""Characters of that header, and seconds that it may demand."""
+LONGEST_HEADER, LONGEST_DEMAND = 60, 30 * 24 * 3600.0
+"""Characters of the header Retry-After, and the seconds beyond which it is no demand."""
 
 
 class RefusedError(GenerationError):
@@ -461,13 +323,15 @@ class PassingFaultError(GenerationError):
         self.remedy: str | None = None
         """What the user can do, where the kind does not say it."""
         self.kind = kind
-        """Kind under which the failure is counted (``fault_counts.KINDS``)."""
+        """Kind under which the failure is counted (``spending.KINDS``)."""
         self.after = after
         """Seconds of waiting that the endpoint demands; None where it demands none."""
         self.is_free = is_free
         """Whether the request was certainly not charged."""
         self.is_busy = is_busy
         """Whether the endpoint may have too many requests at the same time."""
+        self.goes_on = False
+        """Whether the next attempt goes on with what is paid, and sends no request with a price."""
 
 
 class BrokenPictureError(PassingFaultError):
@@ -500,32 +364,6 @@ class RedirectedError(FinalFaultError):
         )
 
 
-def same_host(response: Any) -> None:
-    """A response hook of httpx: a POST is redirected on its own host only, and stays a POST.
-
-    Raises RedirectedError for every other redirect of a POST: the next host would get the prompt,
-    and a key with it.
-    """
-    request = response.request
-    if request.method != "POST" or not response.has_redirect_location:
-        return
-    status, location = response.status_code, response.headers["location"]
-    try:
-        target = request.url.join(location)
-    except Exception:  # noqa: BLE001 - httpx and its successor raise classes of their own
-        raise RedirectedError(status, "an address that cannot be read") from None
-    ports = {"http": 80, "https": 443}
-    before, after = (
-        (url.scheme, url.host, url.port or ports.get(url.scheme)) for url in (request.url, target)
-    )
-    # Encryption may be added: http on port 80 becomes https on port 443.
-    is_same = after in (before, ("https", before[1], 443 if before[2] == 80 else None))  # noqa: PLR2004
-    if not is_same:
-        raise RedirectedError(status, netloc(str(target)) or "an address that cannot be read")
-    if status not in REDIRECTS_OF_POST:
-        raise RedirectedError(status, plain_address(str(target)))
-
-
 def fault(status: int, words: str, code: str = "", retry_after: str | None = None) -> T2IError:
     """The error for an HTTP status, with the endpoint's message or the body of its answer.
 
@@ -534,23 +372,28 @@ def fault(status: int, words: str, code: str = "", retry_after: str | None = Non
     """
     answer = read_answer(words, by_words=status in JUDGED_BY_WORDS)
     if code:
-        answer = answer.with_code(code)
+        codes = answer.codes | set(_codes_in(code))
+        is_refused = not codes.isdisjoint(_refusals().codes)
+        refusal = answer.refusal or (is_refused and (answer.words or code)) or ""
+        answer = answer._replace(codes=codes, refusal=refusal)
     return _fault(status, answer, retry_after)
 
 
 def _fault(status: int, answer: Answer, retry_after: str | None = None) -> T2IError:
-    message = f"HTTP {status}{': ' if answer.words else ''}{answer.words}"
     if answer.refusal:
         return RefusedError(answer.refusal)
+    message = f"HTTP {status}{': ' if answer.words else ''}{answer.words}"
     passing = status in {TIMEOUT, TOO_EARLY, TOO_MANY} or (
         status >= SERVER_ERROR and status != NOT_IMPLEMENTED
     )
     if passing and not answer.codes & NO_MONEY:
-        is_free = status < SERVER_ERROR or status == UNAVAILABLE
-        is_busy = status in {TOO_MANY, UNAVAILABLE}
-        kind = KIND_OF_STATUS.get(status, "server error")
-        after = _seconds(retry_after)
-        return PassingFaultError(message, after, is_free=is_free, is_busy=is_busy, kind=kind)
+        return PassingFaultError(
+            message,
+            _seconds(retry_after),
+            is_free=status < SERVER_ERROR or status == UNAVAILABLE,
+            is_busy=status in {TOO_MANY, UNAVAILABLE},
+            kind=KIND_OF_STATUS.get(status, "server error"),
+        )
     error = FinalFaultError(message)
     error.status = status
     return error
@@ -568,13 +411,11 @@ def fault_in(content: str | bytes) -> T2IError | None:
     True
     """
     answer = read_answer(content)
-    if answer.refusal:
-        return RefusedError(answer.refusal)
-    if not answer.is_error:
+    if not answer.refusal and not answer.is_error:
         return None
-    status = answer.status or next(
-        (STATUS_OF_CODE[code] for code in sorted(answer.codes & STATUS_OF_CODE.keys())), None
-    )
+    statuses = _refusals().statuses
+    codes = sorted(answer.codes & statuses.keys())
+    status = answer.status or (statuses[codes[0]] if codes else None)
     if status is None:
         status = UNAVAILABLE if PASSING_WORDS.search(answer.words) else BAD_REQUEST
     error = _fault(status, answer)
@@ -586,51 +427,36 @@ def fault_in(content: str | bytes) -> T2IError | None:
 
 def fault_of(error: Exception) -> T2IError | None:
     """The error for an exception of an HTTP library; None for an exception of other code."""
-    if hook_fault := next(
-        (exception for exception in _causes(error) if isinstance(exception, T2IError)), None
-    ):
-        return hook_fault  # of a hook, which libraries wrap
+    causes = list(_causes(error))
+    for exception in causes:
+        if isinstance(exception, T2IError):
+            return exception  # of our own client, which libraries wrap
     response: Any = getattr(error, "response", None)
     if isinstance(getattr(response, "status_code", None), int):
         return fault_of_status(response)
-    cause = error.__cause__ or error
+    cause = causes[min(1, len(causes) - 1)]
     modules = {type(exception).__module__.partition(".")[0] for exception in (error, cause)}
-    if modules & NETWORK_MODULES or isinstance(error, OSError):
-        names = [type(exception).__name__ for exception in _causes(error)]
-        if "TooManyRedirects" in names:
-            return RedirectedError(LOOP, "itself")
-        is_free = any(name in NOT_CONNECTED for name in names)
-        is_busy = any("Timeout" in name for name in names)
-        kind = "unreachable" if is_free else "late" if is_busy else "dropped"
-        message = f"{type(cause).__name__}: {str(cause)[:MOST_MESSAGE]}"
-        return PassingFaultError(message, is_free=is_free, is_busy=is_busy, kind=kind)
-    return None
-
-
-def proxy_fault(proxy: Proxy, error: Exception) -> PassingFaultError:
-    """The error for a proxy that cannot be connected to, or that refuses to pass a request on."""
-    problem = PassingFaultError(
-        f"the proxy {proxy} cannot be used: {type(error).__name__}: {error}",
-        is_free=True,
-        kind="unreachable",
-    )
-    problem.remedy = f" Check that the proxy is running, correct or unset the variable, {NO_PROXY}."
-    return problem
+    if not modules & NETWORK_MODULES and not isinstance(error, OSError):
+        return None
+    names = [type(exception).__name__ for exception in causes]
+    if "TooManyRedirects" in names:
+        return RedirectedError(LOOP, "itself")
+    is_free = any(name in NOT_CONNECTED for name in names)
+    is_busy = any("Timeout" in name for name in names)
+    kind = "unreachable" if is_free else "late" if is_busy else "dropped"
+    message = f"{type(cause).__name__}: {str(cause)[:MOST_MESSAGE]}"
+    return PassingFaultError(message, is_free=is_free, is_busy=is_busy, kind=kind)
 
 
 def fault_of_status(response: Any) -> T2IError:
     """The error for an answer with the HTTP status of an error."""
     status = response.status_code
-    answer = read_answer(body_of(response), by_words=status in JUDGED_BY_WORDS)
-    return _fault(status, answer, response.headers.get("retry-after"))
-
-
-def body_of(response: Any) -> str:
-    """The text of an answer; "" for a body that was not read, or cannot be decoded."""
     try:
-        return str(response.text)
-    except Exception:  # noqa: BLE001 - libraries raise errors of their own
-        return ""
+        body = str(response.text)
+    except Exception:  # noqa: BLE001 - a body that was not read, or cannot be decoded
+        body = ""
+    answer = read_answer(body, by_words=status in JUDGED_BY_WORDS)
+    return _fault(status, answer, response.headers.get("retry-after"))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -649,18 +475,13 @@ def fetch_fault(error: Exception) -> Exception:
     if isinstance(error, DeadlinePassedError):
         return error
     reason = fault_of(error)
-    if isinstance(reason, T2IError) and not isinstance(
-        reason, PassingFaultError | FinalFaultError | UnknownHostError
-    ):
+    is_fault = isinstance(reason, PassingFaultError | FinalFaultError)
+    if reason is not None and (not is_fault or isinstance(error, PassingFaultError)):
         return reason
-    if isinstance(reason, PassingFaultError) and reason is error:
-        return reason
-    words = str(reason) if reason else f"{type(error).__name__}"
-    kind = (
-        "unreachable" if isinstance(reason, UnknownHostError) else getattr(reason, "kind", "broken")
-    )
+    kind = getattr(reason, "kind", "broken")
     return BrokenPictureError(
-        f"{words}, at the picture's address", kind="broken" if kind == "final" else kind
+        f"{reason or type(error).__name__}, at the picture's address",
+        kind="broken" if kind == "final" else kind,
     )
 
 
@@ -679,21 +500,18 @@ def picture_from(given: Image | bytes, limits: AnswerLimits) -> Image:
     Raises BrokenPictureError for a file beyond the size limit or without a readable picture, and
     the error that the bytes hold in the place of a picture.
     """
-    if isinstance(given, bytes) and len(given) > limits.bytes:
+    if not isinstance(given, bytes):
+        picture, kind = picture_of(given), ""
+    elif len(given) > limits.bytes:
         raise too_large(limits)
-    picture = picture_in(given) if isinstance(given, bytes) else picture_of(given)
-    if picture is None and isinstance(given, bytes) and (error := fault_in(given)):
-        raise error
+    else:
+        picture, kind = picture_in(given), content_of(given).name
+        if picture is None and (error := fault_in(given)):
+            raise error
     if picture is None:
-        raise unreadable(given if isinstance(given, bytes) else None)
+        words = "expected a picture in the answer, got none that can be read"
+        raise BrokenPictureError(f"{words}: {kind}" if kind else words)
     return picture
-
-
-def unreadable(content: bytes | None) -> BrokenPictureError:
-    """The error for an answer that is, or has, no picture that can be read."""
-    kind = "" if content is None else content_of(content).name
-    words = "expected a picture in the answer, got none that can be read"
-    return BrokenPictureError(f"{words}: {kind}" if kind else words)
 
 
 def too_large(limits: AnswerLimits) -> BrokenPictureError:
@@ -706,25 +524,19 @@ def too_large(limits: AnswerLimits) -> BrokenPictureError:
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """Seconds of the header Retry-After, which has seconds or a date; None where it is neither.
+    """Seconds of the header Retry-After, a number or a date, from 0 on; None for anything else.
 
-    Of several values the longest counts. A wait of more than LONGEST_DEMAND is no demand.
-
-    >>> _seconds("2, 7"), _seconds("nan"), _seconds("Wed, 21 Oct 2015 07:28:00 GMT")
+    >>> _seconds("7"), _seconds("nan"), _seconds("Wed, 21 Oct 2015 07:28:00 GMT")
     (7.0, None, 0.0)
     """
     text = str(retry_after or "")[:LONGEST_HEADER].strip()
-    numbers = [match for part in text.split(",") if (match := SECONDS.fullmatch(part.strip()))]
-    seconds = max(float(match[1]) for match in numbers) if numbers else _seconds_until(text)
-    return max(seconds, 0.0) if seconds <= LONGEST_DEMAND else None
-
-
-def _seconds_until(date: str) -> float:
-    """Seconds until a date of HTTP; infinity where there is no such date."""
     try:
-        until = parsedate_to_datetime(date)
-        # The form of asctime has no zone; all dates of HTTP are in UTC.
-        until = until if until.tzinfo else until.replace(tzinfo=UTC)
-        return (until - datetime.now(UTC)).total_seconds()
+        if re.fullmatch(r"[0-9.+-]+", text, re.ASCII):
+            seconds = float(text)
+        else:
+            date = parsedate_to_datetime(text)
+            date = date if date.tzinfo else date.replace(tzinfo=UTC)
+            seconds = (date - datetime.now(UTC)).total_seconds()
     except (TypeError, ValueError, ArithmeticError, LookupError):
-        return math.inf
+        return None
+    return max(seconds, 0.0) if seconds <= LONGEST_DEMAND else None

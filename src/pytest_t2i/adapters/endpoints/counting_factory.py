@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pytest_t2i.adapters.endpoints.endpoint_model import EndpointModel, takes_none
-from pytest_t2i.adapters.endpoints.spending import FaultCounts, Spending
+from pytest_t2i.adapters.endpoints.spending import RunCounts, Spending
 from pytest_t2i.adapters.registry import Factory
 from pytest_t2i.data import EMPTY
 from pytest_t2i.protocols import LoadOptions, TextToImage
@@ -16,7 +16,7 @@ class CountingFactory:
     """A factory that gives a model the run's counters."""
 
     factory: Factory
-    faults: FaultCounts
+    faults: RunCounts
     spending: Spending | None
     """None where no price is known."""
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.adapters.endpoints.addresses import is_address
+from pytest_t2i.adapters.endpoints.addresses import is_address, is_local, netloc, plain_address
 from pytest_t2i.adapters.endpoints.answers import (
     OtherAspectError,
     PassingFaultError,
@@ -19,12 +19,11 @@ from pytest_t2i.adapters.endpoints.answers import (
     picture_from,
 )
 from pytest_t2i.adapters.endpoints.aspects import aspect_problem
-from pytest_t2i.adapters.endpoints.hosts import is_local, netloc, plain_address
 from pytest_t2i.adapters.endpoints.paid_requests import A, PaidRequests, RemoteService
 from pytest_t2i.adapters.endpoints.parallel_calls import Pace, ParallelCalls, in_order
 from pytest_t2i.adapters.endpoints.reported_versions import versions_words
 from pytest_t2i.adapters.endpoints.secrets import secrets_of
-from pytest_t2i.adapters.endpoints.spending import FaultCounts, Spending
+from pytest_t2i.adapters.endpoints.spending import RunCounts, Spending
 from pytest_t2i.data import EMPTY, Generated, GenerationSettings, Request, Undetected, digest
 from pytest_t2i.errors import ConfigurationError, T2IError
 from pytest_t2i.protocols import AnswerLimits
@@ -108,7 +107,7 @@ class EndpointModel(RemoteService[Generated]):
     """Whether a run probes if the same seed gives the same picture (MayIgnoreSeeds)."""
     spending: Spending | None = None
     """Counter of costs, which the run sets where a price is known."""
-    faults: FaultCounts | None = None
+    faults: RunCounts | None = None
     """Counter of failures by kind, which the run sets."""
     most_seed: int | None = None
     """Largest seed that the service takes, which the run sets; None where it is not known."""
@@ -190,7 +189,8 @@ class EndpointModel(RemoteService[Generated]):
         own = self.fields(Request("a nurse", 0))
         if own is None:
             raise takes_none(str(self), extra)
-        names = {name: FROM_THE_RUN.get(name[-1], "the run sets it") for name in _leaves(own)}
+        leaves = [("prompt",), ("model",), *_leaves(own)]
+        names = {name: FROM_THE_RUN.get(name[-1], "the run sets it") for name in leaves}
         for settings, (value, option) in SETTINGS.items():
             with_setting = GenerationSettings(**dict.fromkeys(settings, value))
             with suppress(ConfigurationError):  # the service or the model has no such setting

@@ -1,4 +1,4 @@
-"""The HTTP client of services: allowed hosts, deadline, size limit, no key elsewhere."""
+"""The HTTP client of services: one deadline, a size limit, public hosts only, no key elsewhere."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import base64
 import binascii
 import json
 import os
-import re
 import ssl
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from threading import Lock
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin
 
+from pytest_t2i.adapters.endpoints.addresses import is_public, netloc, plain_address
 from pytest_t2i.adapters.endpoints.answers import (
+    REDIRECTS_OF_POST,
     SERVER_ERROR,
     TOO_MANY,
     BrokenPictureError,
     PassingFaultError,
+    RedirectedError,
     fault_in,
     fault_of_status,
     fetch_fault,
-    proxy_fault,
-    same_host,
     too_large,
 )
-from pytest_t2i.adapters.endpoints.hosts import NAMED, named_again, netloc, public_or
-from pytest_t2i.adapters.endpoints.http_limits import PLAIN, cut_at, end_with_call, is_cut
+from pytest_t2i.adapters.endpoints.deadlines import TimedCall, present_call
 from pytest_t2i.adapters.endpoints.proxies import (
     CERTIFICATES,
     FOLDER_OF_CERTIFICATES,
+    NO_PROXY,
     Proxy,
     named_certificates,
     proxy_of,
@@ -45,61 +45,13 @@ with needs("a model behind HTTP", "endpoints"):
 
 MOST_REDIRECTS = 3
 """Largest number of redirects of one request."""
-FAILED = 400
-"""First HTTP status of an error."""
+SLACK = 1.0
+"""Seconds by which a step may take longer than its call, which ends at its own deadline."""
+FAILED = 300
+"""First HTTP status of an answer that is none: redirects that can be followed are followed."""
 NO_ADDRESS = "expected the address of a picture in the answer, got none that can be read"
-UNKNOWN = re.compile(
-    r"unknown|unexpected|unrecogni[sz]ed|unsupported|not (supported|permitted|allowed|known)|extra",
-    re.IGNORECASE,
-)
-"""Messages for a field that a server does not support."""
 URL_SAFE = str.maketrans("-_", "+/")
 """Letters of base64 in URLs -> usual letters."""
-
-
-def trusted_certificates() -> ssl.SSLContext:
-    """The certificates that httpx trusts, which are read once for all clients of a process."""
-    return _trusted(*map(os.environ.get, (*CERTIFICATES, FOLDER_OF_CERTIFICATES)))
-
-
-@cache
-def _trusted(*_named: str | None) -> ssl.SSLContext:
-    return named_certificates() or httpx.create_ssl_context(trust_env=False)
-
-
-class _ByProxy(httpx.BaseTransport):
-    """Sends each request through the proxy that the environment names for its host."""
-
-    def __init__(self) -> None:
-        # Made before any request: it makes the loggers that ``unlogged`` disables during one.
-        direct = httpx.HTTPTransport(verify=trusted_certificates())
-        self._transports: dict[Proxy | None, httpx.HTTPTransport] = {None: direct}
-        self._lock = Lock()
-
-    def handle_request(self, request: Any) -> Any:
-        """Send a request; PassingFaultError, which names the proxy, where that is not there."""
-        proxy = proxy_of(str(request.extensions.get(NAMED, request.url)))
-        try:
-            return self._transport(proxy).handle_request(request)
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-            if proxy is None:
-                raise
-            raise proxy_fault(proxy, error) from error
-
-    def _transport(self, proxy: Proxy | None) -> httpx.HTTPTransport:
-        with self._lock:
-            if proxy not in self._transports:
-                if proxy is not None:
-                    proxy.check()
-                self._transports[proxy] = httpx.HTTPTransport(
-                    verify=trusted_certificates(), proxy=proxy and proxy.address
-                )
-            return self._transports[proxy]
-
-    def close(self) -> None:
-        """Close all connections."""
-        for transport in self._transports.values():
-            transport.close()
 
 
 class Call(NamedTuple):
@@ -117,57 +69,177 @@ class Call(NamedTuple):
     method: str = "POST"
 
 
-class HttpClient:
-    """Requests to one service, and to the hosts of the pictures in its answers.
+def trusted_certificates() -> ssl.SSLContext:
+    """The certificates that httpx trusts, which are read once for all clients of a process."""
+    return _trusted(*map(os.environ.get, (*CERTIFICATES, FOLDER_OF_CERTIFICATES)))
 
-    A request goes to the service's own host or to a public one. A POST is not redirected to
-    another host, an answer ends at the size limit and at the deadline of the call, and the key,
-    which is a header of the calls to the service, is sent nowhere else.
+
+@cache
+def _trusted(*_named: str | None) -> ssl.SSLContext:
+    return named_certificates() or httpx.create_ssl_context(trust_env=False)
+
+
+class _Bounded(httpx.SyncByteStream):
+    """A body that raises an error at the size limit, or at the deadline of its call."""
+
+    def __init__(self, stream: Any, limits: AnswerLimits, call: TimedCall | None) -> None:
+        self._stream, self._limits, self._call = stream, limits, call
+
+    def __iter__(self) -> Iterator[bytes]:
+        length = 0
+        for chunk in self._stream:
+            length += len(chunk)
+            if length > self._limits.bytes:
+                raise too_large(self._limits)
+            if self._call is not None:
+                self._call.check()
+            yield chunk
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _Transport(httpx.BaseTransport):
+    """Sends a request through the proxy of its host, over a connection of its own."""
+
+    def __init__(self, own: frozenset[str], limits: AnswerLimits) -> None:
+        self._own, self._limits, self._lock = own, limits, Lock()
+        direct = httpx.HTTPTransport(verify=trusted_certificates())
+        self._transports: dict[Proxy | None, httpx.HTTPTransport] = {None: direct}
+
+    def handle_request(self, request: Any) -> Any:
+        url, call = str(request.url), present_call()
+        proxy = proxy_of(url)
+        is_own = netloc(url) in self._own
+
+        def trace(event: str, told: Mapping[str, Any]) -> None:
+            if event.endswith("connect_tcp.complete") and not is_own and proxy is None:
+                stream = told["return_value"]
+                try:
+                    _check_public(stream.get_extra_info("server_addr")[0], url)
+                except GenerationError:
+                    stream.close()
+                    raise
+            if call is not None:
+                call.trace(event, told)
+
+        if not is_own:
+            _check_public(str(request.url.host), url)
+        # A connection ends with its call, and answers are not unpacked: a few bytes may become
+        # very many.
+        request.headers.update({"connection": "close", "accept-encoding": "identity"})
+        request.extensions = {**request.extensions, "trace": trace}
+        try:
+            response = self._transport(proxy).handle_request(request)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+            if proxy is None:
+                raise
+            raise _proxy_fault(proxy, error) from error
+        _check_redirect(request, response)
+        headers = [(k, v) for k, v in response.headers.raw if k.lower() != b"content-encoding"]
+        body = _Bounded(response.stream, self._limits, call)
+        return httpx.Response(
+            response.status_code, headers=headers, stream=body, extensions=response.extensions
+        )
+
+    def _transport(self, proxy: Proxy | None) -> httpx.HTTPTransport:
+        with self._lock:
+            if proxy is not None and proxy not in self._transports:
+                proxy.check()
+                self._transports[proxy] = httpx.HTTPTransport(
+                    verify=trusted_certificates(), proxy=proxy.address
+                )
+            return self._transports[proxy]
+
+    def close(self) -> None:
+        for transport in self._transports.values():
+            transport.close()
+
+
+def _check_public(host: str, url: str) -> None:
+    """Raise GenerationError for an address that is not public; a name may have any address."""
+    try:
+        if is_public(host):
+            return
+    except ValueError:
+        return
+    raise GenerationError(
+        f"the answer refers to {netloc(url)}: expected a public host or the endpoint's own. "
+        "Nothing was downloaded from there"
+    )
+
+
+def _check_redirect(request: Any, response: Any) -> None:
+    """Raise RedirectedError where a POST is redirected to another host, or to be no POST.
+
+    The next host would get the prompt, and a key with it.
     """
+    if request.method != "POST" or not response.has_redirect_location:
+        return
+    try:
+        target = request.url.join(response.headers["location"])
+    except Exception:  # noqa: BLE001 - httpx raises classes of its own
+        raise RedirectedError(response.status_code, "an address that cannot be read") from None
+    ports = {"http": 80, "https": 443}
+    before, after = (
+        (u.scheme, u.host, u.port or ports.get(u.scheme)) for u in (request.url, target)
+    )
+    # Encryption may be added: http on port 80 becomes https on port 443.
+    is_same = after in (before, ("https", before[1], 443 if before[2] == 80 else None))  # noqa: PLR2004
+    if not is_same:
+        where = netloc(str(target)) or "an address that cannot be read"
+        raise RedirectedError(response.status_code, where)
+    if response.status_code not in REDIRECTS_OF_POST:
+        raise RedirectedError(response.status_code, plain_address(str(target)))
+
+
+def _proxy_fault(proxy: Proxy, error: Exception) -> PassingFaultError:
+    problem = PassingFaultError(
+        f"the proxy {proxy} cannot be used: {type(error).__name__}: {error}",
+        is_free=True,
+        kind="unreachable",
+    )
+    problem.remedy = f" Check that the proxy is running, correct or unset the variable, {NO_PROXY}."
+    return problem
+
+
+class HttpClient:
+    """A client of one service."""
 
     def __init__(self, address: str, limits: AnswerLimits) -> None:
-        self._address, self._limits = address.rstrip("/"), limits
-        # As the library writes it: without a default port.
-        hosts = {netloc(str(httpx.URL(address)))}
-        hooks = {
-            "request": [public_or(hosts), end_with_call],
-            "response": [named_again, cut_at(limits.bytes), same_host],
-        }
-        if proxy := proxy_of(address):
-            proxy.check()
+        """Args: the base URL, whose host alone gets keys, and limits of answers."""
+        self.address = address.rstrip("/")
+        own = {netloc(address), netloc(str(httpx.URL(address)))}
         self.http = httpx.Client(
-            transport=_ByProxy(),
+            transport=_Transport(frozenset(own), limits),
             trust_env=False,
-            event_hooks=hooks,
-            headers=PLAIN,
             follow_redirects=True,
             max_redirects=MOST_REDIRECTS,
         )
-        self._hosts = hosts
+        self._own = own
+        if proxy := proxy_of(address):
+            proxy.check()
         weakref.finalize(self, self.http.close)
 
     def reply(self, call: Call, seconds: float) -> Any:
         """The response of httpx to a request, whatever its status; GenerationError if too large."""
-        url = urljoin(f"{self._address}/", call.path)
-        if netloc(str(httpx.URL(url))) not in self._hosts:
+        url = urljoin(f"{self.address}/", call.path)
+        if netloc(str(httpx.URL(url))) not in self._own:
             raise GenerationError(
                 f"the answer refers to {netloc(url)}: expected the service's own host. Nothing was "
                 "sent there"
             )
-        reply = self.http.request(
+        return self.http.request(
             call.method,
             url,
             json=call.body,
             content=call.content,
             files=None if call.form is None else {k: (None, v) for k, v in call.form.items()},
             headers=dict(call.headers),
-            timeout=seconds,
+            timeout=seconds + SLACK,
             # httpx takes the header Authorization off on the way to another host, and no other.
             follow_redirects=call.method == "POST",
         )
-        if is_cut(reply):
-            raise too_large(self._limits)
-        return reply
 
     def answer(self, call: Call, seconds: float) -> Any:
         """The JSON of an answer, or its bytes where it is a picture.
@@ -181,9 +253,6 @@ class HttpClient:
         kind = reply.headers.get("content-type", "").partition(";")[0]
         if kind.startswith("image/"):
             return bytes(reply.content)
-        return self._json(reply, kind)
-
-    def _json(self, reply: Any, kind: str) -> Any:
         try:
             return json.loads(reply.content)
         except (ValueError, RecursionError) as error:
@@ -196,34 +265,25 @@ class HttpClient:
         )
 
     def picture(self, text: str, seconds: float) -> bytes:
-        """The picture that a text of an answer stands for: base64, a data URL or an address.
+        """The picture that a text of an answer stands for: a data URL or an address.
 
         An address is fetched without the key, from a public host or the service's own.
         """
         text = text.strip()
-        # A JPEG in base64 begins with a slash, too.
-        is_address = text[:8].lower().startswith(("http://", "https://", "/"))
-        if not is_address or text.startswith("/9j/"):
-            return decoded(text)
-        return self.fetched(text, f"{self._address}/", seconds)
+        return decoded(text) if text[:5].lower() == "data:" else self._fetched(text, seconds)
 
-    def fetched(self, url: str, base: str, seconds: float) -> bytes:
-        """Download a picture from a public host or the service's own, within the size limit."""
-        url = url.strip()
-        if url[:5].lower() == "data:":
-            return decoded(url)
+    def _fetched(self, text: str, seconds: float) -> bytes:
         try:
-            request = self.http.build_request("GET", urljoin(base, url), timeout=seconds)
+            url = httpx.URL(urljoin(f"{self.address}/", text))
+            is_address = url.scheme in {"http", "https"} and bool(url.host)
         except Exception:  # noqa: BLE001 - urllib and httpx raise classes of their own
-            raise BrokenPictureError(NO_ADDRESS) from None
-        if request.url.scheme not in {"http", "https"} or not request.url.host:
+            is_address = False
+        if not is_address:
             raise BrokenPictureError(NO_ADDRESS)
         try:
-            reply = self.http.send(request)
+            reply = self.http.get(url, timeout=seconds + SLACK)
         except Exception as error:  # noqa: BLE001 - libraries raise errors of their own
             raise fetch_fault(error) from None
-        if is_cut(reply):
-            raise too_large(self._limits)
         status = reply.status_code
         if status == TOO_MANY or status >= SERVER_ERROR:
             kind = "busy" if status == TOO_MANY else "server error"
@@ -236,10 +296,7 @@ class HttpClient:
 def decoded(text: str) -> bytes:
     """A picture in base64, of either alphabet, with or without padding and a data URL's head."""
     head, comma, letters = text.partition(",")
-    if not comma:
-        letters = head
-    elif "%" in letters:
-        letters = unquote(letters)
+    letters = unquote(letters) if comma else head
     plain = "".join(letters.split()).translate(URL_SAFE).rstrip("=")
     try:
         return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)

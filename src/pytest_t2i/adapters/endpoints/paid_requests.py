@@ -10,9 +10,11 @@ import math
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Lock
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from pytest_t2i.adapters.endpoints.answers import (
     BrokenPictureError,
@@ -20,10 +22,11 @@ from pytest_t2i.adapters.endpoints.answers import (
     RefusedError,
     fault_of,
 )
-from pytest_t2i.adapters.endpoints.http_limits import DeadlinePassedError, unlogged, within
+from pytest_t2i.adapters.endpoints.deadlines import DeadlinePassedError, within
 from pytest_t2i.adapters.endpoints.parallel_calls import Pace, StoppedError
-from pytest_t2i.adapters.endpoints.secrets import LONGEST_SHOWN, Secrets
-from pytest_t2i.adapters.endpoints.spending import OTHER, FaultCounts
+from pytest_t2i.adapters.endpoints.secrets import Secrets
+from pytest_t2i.adapters.endpoints.spending import OTHER, RunCounts
+from pytest_t2i.adapters.loading import needs
 from pytest_t2i.errors import (
     BudgetSpentError,
     ConfigurationError,
@@ -48,6 +51,8 @@ MOST_BROKEN = 3
 """Number of answers in a row that cannot be read at which all ends; at the start one suffices."""
 LONGEST_WORDS = 300
 """Largest number of characters of a service's messages."""
+MOST_TRACEBACK = 100_000
+"""Characters of a traceback that is searched for secrets; a longer one is not shown."""
 LATER = " Run again later, or allow more time: --t2i-answer-deadline."
 UNREACHABLE = "unreachable"
 """Kind of a failure to connect: the request was never sent."""
@@ -100,7 +105,7 @@ class RemoteService(Generic[A]):
     _requests: PaidRequests[A]
 
     @property
-    def faults(self) -> FaultCounts | None:
+    def faults(self) -> RunCounts | None:
         """The counter of failures by kind; None outside of a run."""
         return None
 
@@ -108,9 +113,6 @@ class RemoteService(Generic[A]):
     def spending(self) -> Counter | None:
         """The counter of costs; None where no price is known."""
         return None
-
-    def give_up(self) -> None:
-        """Called when an attempt has taken too long; requests of other threads must go on."""
 
     def say(self, line: str) -> None:
         """Show a note on stderr, without the key."""
@@ -133,6 +135,22 @@ class RemoteService(Generic[A]):
         return GenerationError(f"{self}: {words}. What was made before is kept.{remedy}")
 
 
+@dataclass
+class _Course:
+    """How the attempts to get one answer have gone so far."""
+
+    answers: int
+    """Answers to other requests before the latest attempt."""
+    tried: int = 0
+    in_vain: int = 0
+    """Attempts since another request was answered."""
+    until: float = math.inf
+    """When the deadline passes; it begins with the first attempt."""
+    patience: float = math.inf
+    outcome: Any = None
+    """Outcome of the latest attempt."""
+
+
 class PaidRequests(Generic[A]):
     """Sends requests with retries, waits and deadlines, and hides keys in all messages."""
 
@@ -149,51 +167,79 @@ class PaidRequests(Generic[A]):
     ) -> A:
         """The result of ``ask``, which is called until it succeeds.
 
-        Raises GenerationError or ConfigurationError where the service cannot be used.
+        Tenacity decides whether and how long to wait; what is charged, the deadline and the pace
+        are counted here. Raises GenerationError or ConfigurationError where the service cannot be
+        used.
         """
-        until, ready, tried, in_vain, answers = math.inf, -math.inf, 0, 0, pace.answers
+        with needs("a service behind HTTP", "endpoints"):
+            from tenacity import Retrying
+
+        course = _Course(pace.answers)
+        attempts = Retrying(
+            retry=lambda state: self._may_be_sent_again(_outcome(state), course),
+            wait=_pause,
+            stop=lambda state: self._is_too_late(state.upcoming_sleep, course),
+            before_sleep=lambda state: self._tell(
+                _outcome(state), course.tried, state.upcoming_sleep
+            ),
+            sleep=lambda seconds: pace.rest(seconds, is_over),
+            retry_error_callback=_outcome,
+        )
+        outcome: A | T2IError = attempts(self._attempt, ask, pace, is_over, course)
+        if not isinstance(outcome, T2IError):
+            with self._lock:
+                self._broken = 0
+            return outcome
+        if is_over():
+            raise StoppedError
+        return self._without(outcome, course.tried)
+
+    def _attempt(
+        self,
+        ask: Callable[[float], A],
+        pace: Pace,
+        is_over: Callable[[], bool],
+        course: _Course,
+    ) -> A | T2IError:
+        if not pace.turn(course.until, is_over):
+            if is_over():
+                raise StoppedError
+            return cast("A | T2IError", course.outcome)  # the first turn has no deadline
+        began = time.monotonic()
+        course.until = min(course.until, began + self._limits.seconds)
+        course.patience = min(course.patience, began + START_PATIENCE)
+        course.tried, course.in_vain = course.tried + 1, course.in_vain + 1
         # At most half of the time, so that a connection that hangs leaves time for another.
         most = self._limits.seconds / (2 if self._service.spending is None else 1)
-        patience = math.inf
-        outcome: A | T2IError | None = None
-        while pace.turn(ready, until, is_over):
-            began = time.monotonic()
-            until = min(until, began + self._limits.seconds)
-            patience = min(patience, began + START_PATIENCE)
-            tried, in_vain = tried + 1, in_vain + 1
-            seconds = max(min(most, until - began), 0.001)
-            try:
-                outcome = self.once_paid(ask, seconds)
-            finally:
-                pace.done()
-            if not isinstance(outcome, T2IError):
-                pace.answered()
-                with self._lock:
-                    self._broken = 0
-                return outcome
-            if isinstance(outcome, PassingFaultError) and (outcome.is_busy or outcome.after):
-                pace.too_many(began, outcome.after)
-                if pace.answers > answers:  # busy with other requests, which it answers
-                    answers, in_vain = pace.answers, 1
-            pause = self._pause(outcome, in_vain)
-            ready = math.inf if pause is None else time.monotonic() + pause
-            if pause is None or ready >= (until if self._is_reached else min(until, patience)):
-                return self._without(outcome, tried)
-            self._tell(outcome, tried, pause)
-        if not isinstance(outcome, T2IError) or is_over():
-            raise StoppedError
-        return self._without(outcome, tried)
+        try:
+            seconds = max(min(most, course.until - began), 0.001)
+            is_paid = getattr(course.outcome, "goes_on", False)
+            outcome = course.outcome = self.once_paid(ask, seconds, is_paid=is_paid)
+        finally:
+            pace.done()
+        if not isinstance(outcome, T2IError):
+            pace.answered()
+        elif isinstance(outcome, PassingFaultError) and (outcome.is_busy or outcome.after):
+            pace.too_many(began, outcome.after)
+            if pace.answers > course.answers:  # busy with other requests, which it answers
+                course.answers, course.in_vain = pace.answers, 1
+        return outcome
 
-    def _pause(self, error: T2IError, tried: int) -> float | None:
-        """Seconds until the next request; None where there is none."""
-        most = TRIES_OF_BROKEN if isinstance(error, BrokenPictureError) else TRIES
-        if not isinstance(error, PassingFaultError) or tried >= most or self._is_charged(error):
-            return None
-        wait = min(FIRST_WAIT * 2 ** (tried - 1), LONGEST_WAIT)
-        return wait if error.after is None else error.after
+    def _may_be_sent_again(self, outcome: A | T2IError, course: _Course) -> bool:
+        """The predicate: a request that may have been charged is never sent again."""
+        most = TRIES_OF_BROKEN if isinstance(outcome, BrokenPictureError) else TRIES
+        return (
+            isinstance(outcome, PassingFaultError)
+            and course.in_vain < most
+            and not self._is_charged(outcome)
+        )
 
     def _is_charged(self, error: PassingFaultError) -> bool:
-        return self._service.spending is not None and not error.is_free
+        return self._service.spending is not None and not (error.is_free or error.goes_on)
+
+    def _is_too_late(self, wait: float, course: _Course) -> bool:
+        until = course.until if self._is_reached else min(course.until, course.patience)
+        return time.monotonic() + wait >= until
 
     def once(self, call: Callable[[], B], seconds: float) -> B | T2IError:
         """Call the service; return its result or error.
@@ -201,17 +247,11 @@ class PaidRequests(Generic[A]):
         An exception is returned, not raised, as it may hold the request with its key. A mistake in
         a user's code is raised as it is, unless it or one of its causes holds the key.
         """
-
-        def unheard() -> B:
-            with unlogged():  # as long as the thread lives
-                return call()
-
         if is_orphan():
             raise KeyboardInterrupt
         stopped: BaseException | None = None
         try:
-            with unlogged():
-                outcome = within(seconds, unheard, self._service.give_up)
+            outcome = within(seconds, call)
         except DeadlinePassedError as passed:
             self._is_reached = True
             kind = "unfinished" if passed.has_begun else "late"
@@ -236,28 +276,19 @@ class PaidRequests(Generic[A]):
         return _bare(fault, self.shown(fault))
 
     def _are_secrets_in(self, error: BaseException) -> bool:
-        """Whether an exception, or one that its traceback shows before it, may hold a secret."""
-        past_ids, waiting = set(), [error]
-        while waiting:
-            exception = waiting.pop()
-            if id(exception) in past_ids:
-                continue
-            past_ids.add(id(exception))
-            text = str(exception)
-            if len(text) > LONGEST_SHOWN or self._secrets.are_in(text):
-                return True
-            waiting += [
-                cause for cause in (exception.__cause__, exception.__context__) if cause is not None
-            ]
-        return False
+        """Whether the traceback of an exception may hold a secret."""
+        text = "".join(traceback.format_exception(error))
+        return len(text) > MOST_TRACEBACK or self._secrets.are_in(text)
 
     def shown(self, words: object, most: int = LONGEST_WORDS) -> str:
         """A message of a service, without the key and shortened."""
         return self._secrets.hide_in(" ".join(str(words).split()), most)
 
-    def once_paid(self, ask: Callable[[float], A], seconds: float) -> A | T2IError:
+    def once_paid(
+        self, ask: Callable[[float], A], seconds: float, *, is_paid: bool = False
+    ) -> A | T2IError:
         """One attempt; its cost is reserved before, and released if it was not charged."""
-        spending = self._service.spending
+        spending = None if is_paid else self._service.spending
         if spending is not None:
             spending.reserve()
         outcome = self.once(lambda: ask(seconds), seconds)
@@ -304,6 +335,20 @@ class PaidRequests(Generic[A]):
         if isinstance(error, ConfigurationError):
             raise ConfigurationError(f"{self._service}: {words}. What was made before is kept.")
         raise self._service.failure(words, hint)
+
+
+def _outcome(state: Any) -> Any:
+    return state.outcome.result()
+
+
+def _pause(state: Any) -> float:
+    """Seconds until the next request: those that the service demands, else twice as many."""
+    after = _outcome(state).after
+    if after is not None:
+        return float(after)
+    from tenacity import wait_exponential
+
+    return float(wait_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)(state))
 
 
 def _bare(error: E, *args: object) -> E:

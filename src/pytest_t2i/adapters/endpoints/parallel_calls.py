@@ -151,16 +151,11 @@ class Pace:
         self._begins_again, self._halved = -math.inf, -math.inf
         self._changed = Condition()
 
-    def turn(
-        self,
-        ready: float = -math.inf,
-        until: float = math.inf,
-        is_over: Callable[[], bool] = lambda: False,
-    ) -> bool:
+    def turn(self, until: float = math.inf, is_over: Callable[[], bool] = lambda: False) -> bool:
         """Wait until a request may be sent; False where that would be too late."""
         with self._changed:
             while not is_over():
-                now, begins = time.monotonic(), max(ready, self._begins_again)
+                now, begins = time.monotonic(), self._begins_again
                 if max(now, begins) >= until:
                     return False
                 if now >= begins and self._sent < self.at_once:
@@ -169,6 +164,13 @@ class Pace:
                 wait = begins - now if begins > now else until - now
                 self._changed.wait(min(wait, LOOK_EVERY))
             return False
+
+    @staticmethod
+    def rest(seconds: float, is_over: Callable[[], bool] = lambda: False) -> None:
+        """Wait before the next attempt, as long as anybody waits for its answer."""
+        until = time.monotonic() + seconds
+        while not is_over() and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, LOOK_EVERY))
 
     def done(self) -> None:
         """Record that a request has ended."""

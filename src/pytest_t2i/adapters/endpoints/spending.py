@@ -1,15 +1,15 @@
-"""Counters that the processes of a run share: faults of servers, and money spent."""
+"""One counter that the processes of a run share: requests paid for, and failures of servers."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal, NamedTuple
 
 from pytest_t2i.data import Money
 from pytest_t2i.errors import BudgetSpentError
@@ -17,41 +17,71 @@ from pytest_t2i.files import FileLock, write_whole
 
 LOOK_EVERY = 0.005
 """Seconds between attempts to get the lock."""
+IS_OVER = "over"
+KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "busy": "busy (HTTP 429)",
+        "unavailable": "unavailable (HTTP 503)",
+        "server error": "server error (HTTP 5xx)",
+        "late": "no answer in time",
+        "unfinished": "unfinished answer",
+        "dropped": "broken connection",
+        "unreachable": "no connection",
+        "broken": "damaged or missing picture",
+        "endless": "answer beyond the size limit",
+        "refused": "refused by policy",
+        "redirected": "redirect to another host",
+        "aspect": "picture of another aspect",
+        "final": "permanent error",
+    }
+)
+"""Kind of a failure -> its description."""
+OTHER = "final"
+"""Kind of all failures that have no other kind."""
 
 
 @dataclass(frozen=True, slots=True)
-class SharedCounts:
-    """Counts by name in a shared file.
+class RunCounts:
+    """Counts by name in a file.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     counts = SharedCounts(Path(folder, "run"))
-    ...     with counts.locked():
-    ...         counts.write({**counts.read(), "busy": 1})
-    ...         counts.read()
-    {'busy': 1}
+    ...     counts = RunCounts(Path(folder, "run"))
+    ...     counts.add("busy")
+    ...     counts.add("busy")
+    ...     counts.faults
+    {'busy': 2}
     """
 
     file: Path
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the lock of the file."""
+    def locked(self) -> Iterator[dict[str, int]]:
+        """Hold the lock of the file, whose changed counts are written at the end."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(self._lock_file).acquire(poll_interval=LOOK_EVERY):
-            yield
+            counts: dict[str, int] = {}
+            with suppress(FileNotFoundError):
+                counts = json.loads(self.file.read_bytes())
+            before = dict(counts)
+            try:
+                yield counts
+            finally:
+                if counts != before:
+                    write_whole(self.file, json.dumps(counts, sort_keys=True).encode())
 
-    def read(self) -> dict[str, Any]:
-        """The counts; {} before the first one."""
-        try:
-            counts: dict[str, Any] = json.loads(self.file.read_bytes())
-        except FileNotFoundError:
+    def add(self, name: str, number: int = 1) -> None:
+        """Add to one count."""
+        with self.locked() as counts:
+            counts[name] = counts.get(name, 0) + number
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """Kind of a failure -> count, without kinds that did not occur."""
+        if not self.file.exists():
             return {}
-        return counts
-
-    def write(self, counts: dict[str, Any]) -> None:
-        """Write the counts atomically."""
-        write_whole(self.file, json.dumps(counts, sort_keys=True).encode())
+        with self.locked() as counts:
+            return {name: number for name, number in counts.items() if name in KINDS}
 
     def clear(self) -> None:
         """Remove the file at the end of the run."""
@@ -64,15 +94,14 @@ class SharedCounts:
         return self.file.with_name(f"{self.file.name}.lock")
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
-    """Content of the counter file."""
+class Count(NamedTuple):
+    """What was paid for."""
 
-    requests: int = 0
-    """Number of requests made, or about to be made."""
-    judged: int = 0
+    requests: int
+    """Number of requests for pictures made, or about to be made."""
+    judged: int
     """Number of requests to a judge of pictures, made or about to be made."""
-    is_over: bool = False
+    is_over: bool
     """Whether a request was left out because the budget does not pay for it."""
 
 
@@ -102,126 +131,57 @@ class Spending:
     """Price of the requests that the other counter of the file counts; None where there is none."""
 
     @property
-    def spent(self) -> Money:
-        """Cost of the requests of both kinds, as far as they may be charged."""
-        return self._cost(self.count)
-
-    @property
     def count(self) -> Count:
         """The counts so far."""
-        with self._shared.locked():
-            return self._read()
+        with self._shared.locked() as counts:
+            return Count(counts.get("requests", 0), counts.get("judged", 0), IS_OVER in counts)
+
+    @property
+    def spent(self) -> Money:
+        """Cost of the requests of both kinds, as far as they may be charged."""
+        with self._shared.locked() as counts:
+            return self._cost(counts)
 
     @property
     def left(self) -> int | None:
         """Number of requests that the budget still pays for; None without a budget."""
-        return None if self.budget is None else self._left(self.budget, self.count)
+        with self._shared.locked() as counts:
+            return self._left(counts)
 
     def reserve(self, requests: int = 1) -> None:
         """Count requests before they are made; BudgetSpentError where the budget is spent."""
-        with self._shared.locked():
-            count = self._read()
-            if self.budget is not None and requests > self._left(self.budget, count):
-                self._write(replace(count, is_over=True))
+        with self._shared.locked() as counts:
+            left = self._left(counts)
+            if left is not None and requests > left:
+                counts[IS_OVER] = 1
                 raise BudgetSpentError(f"the budget of {self.budget} is spent")
-            self._write(self._more(count, requests))
+            counts[self.counts] = counts.get(self.counts, 0) + requests
 
     def give_back(self) -> None:
         """Subtract a reserved request that was certainly not charged."""
-        with self._shared.locked():
-            self._write(self._more(self._read(), -1))
+        self._shared.add(self.counts, -1)
 
     def clear(self) -> None:
         """Remove the file at the end of the run."""
         self._shared.clear()
 
-    def _more(self, count: Count, requests: int) -> Count:
-        if self.counts == "judged":
-            return replace(count, judged=count.judged + requests)
-        return replace(count, requests=count.requests + requests)
+    @property
+    def _shared(self) -> RunCounts:
+        return RunCounts(self.file)
 
-    def _cost(self, count: Count) -> Money:
-        own, other = count.requests, count.judged
-        if self.counts == "judged":
-            own, other = other, own
-        cost = self.price.times(own)
+    def _cost(self, counts: Mapping[str, int]) -> Money:
+        other = "requests" if self.counts == "judged" else "judged"
+        cost = self.price.times(counts.get(self.counts, 0))
         if self.other_price is None:
             return cost
-        return Money(cost.amount + self.other_price.times(other).amount, cost.currency)
+        more = self.other_price.times(counts.get(other, 0))
+        return Money(cost.amount + more.amount, cost.currency)
 
-    def _left(self, budget: Money, count: Count) -> int:
-        rest = budget.amount - self._cost(count).amount
-        return Money(max(rest, Decimal(0)), budget.currency).pays_for(self.price)
-
-    @property
-    def _shared(self) -> SharedCounts:
-        return SharedCounts(self.file)
-
-    def _read(self) -> Count:
-        return Count(**self._shared.read())
-
-    def _write(self, count: Count) -> None:
-        self._shared.write(asdict(count))
-
-
-KINDS: Mapping[str, str] = MappingProxyType(
-    {
-        "busy": "busy (HTTP 429)",
-        "unavailable": "unavailable (HTTP 503)",
-        "server error": "server error (HTTP 5xx)",
-        "late": "no answer in time",
-        "unfinished": "unfinished answer",
-        "dropped": "broken connection",
-        "unreachable": "no connection",
-        "broken": "damaged or missing picture",
-        "endless": "answer beyond the size limit",
-        "refused": "refused by policy",
-        "redirected": "redirect to another host",
-        "aspect": "picture of another aspect",
-        "final": "permanent error",
-    }
-)
-"""Kind of a failure -> its description."""
-OTHER = "final"
-"""Kind of all failures that have no other kind."""
-
-
-@dataclass(frozen=True, slots=True)
-class FaultCounts:
-    """Counts of failures by kind.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     counts = FaultCounts(Path(folder, "run.faults"))
-    ...     counts.add("busy")
-    ...     counts.add("busy")
-    ...     counts.counted
-    {'busy': 2}
-    """
-
-    file: Path
-
-    @property
-    def counted(self) -> dict[str, int]:
-        """Kind -> count, without kinds that did not occur."""
-        if not self.file.exists():
-            return {}
-        with self._shared.locked():
-            return self._shared.read()
-
-    def add(self, kind: str) -> None:
-        """Count one failure."""
-        with self._shared.locked():
-            counts = self._shared.read()
-            self._shared.write({**counts, kind: counts.get(kind, 0) + 1})
-
-    def clear(self) -> None:
-        """Remove the file at the end of the run."""
-        self._shared.clear()
-
-    @property
-    def _shared(self) -> SharedCounts:
-        return SharedCounts(self.file)
+    def _left(self, counts: Mapping[str, int]) -> int | None:
+        if self.budget is None:
+            return None
+        rest = self.budget.amount - self._cost(counts).amount
+        return Money(max(rest, Decimal(0)), self.budget.currency).pays_for(self.price)
 
 
 def fault_words(counts: Mapping[str, int]) -> str:

@@ -10,7 +10,6 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -19,10 +18,10 @@ from pytest_t2i.adapters.endpoints.answers import (
     UNPROCESSABLE,
     FinalFaultError,
     fault_in,
-    without_reasoning,
 )
+from pytest_t2i.adapters.endpoints.shapes import at
+from pytest_t2i.adapters.languages.reasoning import without_reasoning
 from pytest_t2i.adapters.loading import needs
-from pytest_t2i.data import digest
 from pytest_t2i.protocols import AnswerLimits
 
 with needs("a language model behind HTTP", "llm"):
@@ -63,7 +62,6 @@ class Chat:
         self._client, self._lock = HttpClient(address, limits), Lock()
         self.left_out: frozenset[str] = frozenset()
         """Fields that the server does not take."""
-        self._suspects: dict[frozenset[str], set[str]] = {}
 
     def ask(
         self,
@@ -75,27 +73,28 @@ class Chat:
     ) -> ChatAnswer:
         """Ask once. ``optional`` are fields that the server may not take.
 
-        With ``learns`` a refused question is asked without them. They are left out from then on
-        where a second, different question is refused with them and answered without, too.
-        Raises the error that an answer holds in the place of a message.
+        With ``learns`` a question that is refused for them is asked without, and they are left out
+        from then on where that is answered. Raises the error that an answer holds in the place of a
+        message.
         """
         until = time.monotonic() + seconds
         sent = {name: value for name, value in optional.items() if name not in self.left_out}
-        try:
-            return self._once(messages, sent, until)
-        except FinalFaultError as error:
-            for names in _suspects(error, sent) if learns else ():
-                rest = {name: value for name, value in sent.items() if name not in names}
-                with suppress(FinalFaultError):
-                    answer = self._once(messages, rest, until)
-                    self._suspect(names, digest(messages))
-                    return answer
-            raise
-
-    @property
-    def is_in_doubt(self) -> bool:
-        """Whether one question, and no second one yet, was refused for its fields."""
-        return any(not names <= self.left_out for names in self._suspects)
+        refused: set[str] = set()
+        while True:
+            try:
+                answer = self._once(messages, sent, until)
+                break
+            except FinalFaultError as error:
+                names = _refused_fields(error, sent)
+                if not learns or not names:
+                    raise
+                refused |= names
+                sent = {name: value for name, value in sent.items() if name not in names}
+        with self._lock:
+            new, self.left_out = sorted(refused - self.left_out), self.left_out | refused
+        for name in new:
+            self._say(f"does not take {name.replace('_', ' ')}, which is left out")
+        return answer
 
     def _once(
         self, messages: Sequence[Mapping[str, Any]], sent: Mapping[str, Any], until: float
@@ -103,15 +102,6 @@ class Chat:
         body = {"model": self._model, "messages": messages, "stream": False, **sent}
         call = Call("chat/completions", body, headers=self._headers)
         return _read(self._client.answer(call, max(until - time.monotonic(), 0.001)))
-
-    def _suspect(self, names: frozenset[str], question: str) -> None:
-        with self._lock:
-            questions = self._suspects.setdefault(names, set())
-            questions.add(question)
-            new = sorted(names - self.left_out) if len(questions) > 1 else []
-            self.left_out |= frozenset(new)
-        for name in new:
-            self._say(f"does not take {name.replace('_', ' ')}, which is left out")
 
     def models(self, seconds: float) -> Any:
         """The answer to ``GET /models``."""
@@ -134,33 +124,31 @@ def by_schema(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _suspects(error: FinalFaultError, sent: Mapping[str, Any]) -> list[frozenset[str]]:
-    """The fields, in turn, without which a refused question is asked again."""
-    if not sent or error.status not in {BAD_REQUEST, UNPROCESSABLE}:
-        return []
-    words = str(error)
-    named = [n for n in sent if re.search(rf"\b{n}\b|\b{n.partition('_')[0]}\b", words)]
-    # Some servers do not say which field it is.
-    return list(dict.fromkeys([*(frozenset({n}) for n in named or sent), frozenset(sent)]))
+def _refused_fields(error: FinalFaultError, sent: Mapping[str, Any]) -> set[str]:
+    """The fields for which a question may have been refused: those that are named, else all."""
+    if error.status not in {BAD_REQUEST, UNPROCESSABLE}:
+        return set()
+    named = {n for n in sent if re.search(rf"\b{n}\b|\b{n.partition('_')[0]}\b", str(error))}
+    return named or {*sent}
 
 
 def _read(answer: Any) -> ChatAnswer:
     """What an answer says; raises the error that it holds in the place of a message."""
-    choice = _at(_at(answer, "choices"), 0)
-    message = _at(choice, "message")
+    choice = at(at(answer, "choices"), 0)
+    message = at(choice, "message")
     if not isinstance(message, Mapping):
         text = answer if isinstance(answer, bytes) else json.dumps(answer)
         if fault := fault_in(text):
             raise fault
-        choices = _at(answer, "choices")
+        choices = at(answer, "choices")
         has_choice = isinstance(choices, list) and choices
         return ChatAnswer(problem=NO_MESSAGE if has_choice else "the answer has no choice")
-    versions = {name: words for name in REPORTED if (words := _at(answer, name))}
+    versions = {name: words for name in REPORTED if (words := at(answer, name))}
     content, refusal, end = (
-        _at(message, "content"), _at(message, "refusal"), _at(choice, "finish_reason"),
+        at(message, "content"), at(message, "refusal"), at(choice, "finish_reason"),
     )  # fmt: skip
     if isinstance(content, list):
-        parts = [_at(p, "text") for p in content if _at(p, "type") not in {"thinking", "reasoning"}]
+        parts = [at(p, "text") for p in content if at(p, "type") not in {"thinking", "reasoning"}]
         content = " ".join(part for part in parts if isinstance(part, str))
     if end == "content_filter" or (isinstance(refusal, str) and refusal):
         words = refusal if isinstance(refusal, str) and refusal else "the content filter"
@@ -174,15 +162,6 @@ def _read(answer: Any) -> ChatAnswer:
         problem = "the answer's content is no text" if content else "the answer is empty"
     elif not text.strip():
         problem = "the answer is empty"
-    if problem == "the answer is empty" and any(_at(message, name) for name in REASONINGS):
+    if problem == "the answer is empty" and any(at(message, name) for name in REASONINGS):
         problem += " besides its reasoning"
     return ChatAnswer(text, problem=problem, versions=versions)
-
-
-def _at(value: Any, name: str | int) -> Any:
-    """A value in an answer; None where the answer has another shape."""
-    if isinstance(value, Mapping) and isinstance(name, str):
-        return value.get(name)
-    if isinstance(value, list) and isinstance(name, int) and name < len(value):
-        return value[name]
-    return None

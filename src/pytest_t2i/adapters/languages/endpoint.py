@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from pytest_t2i.adapters.endpoints.addresses import base_url
+from pytest_t2i.adapters.endpoints.addresses import base_url, netloc
 from pytest_t2i.adapters.endpoints.answers import BrokenPictureError
-from pytest_t2i.adapters.endpoints.hosts import netloc
 from pytest_t2i.adapters.endpoints.paid_requests import PaidRequests, RemoteService
 from pytest_t2i.adapters.endpoints.parallel_calls import Pace
 from pytest_t2i.adapters.endpoints.secrets import secrets_of

@@ -30,7 +30,7 @@ ENDING = ".owner"
 """Suffix of the file that an owner keeps locked."""
 PROCESS = ".process"
 """Suffix of the file that describes the process of an owner or of the gate."""
-OF_A_RUN = re.compile(r"\.?[0-9a-f]{32}\.(spent|faults|progress).*|.*\.process(\..*)?")
+OF_A_RUN = re.compile(r"\.?[0-9a-f]{32}\.(counts|progress).*|.*\.process(\..*)?")
 """Names of files that a run removes at its end: its counts and progress, and descriptions."""
 GATE = "maintenance"
 PATIENCE = 60.0

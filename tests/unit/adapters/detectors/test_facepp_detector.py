@@ -15,7 +15,7 @@ from pytest_t2i.adapters.detectors import facepp
 from pytest_t2i.adapters.detectors.facepp import COURSES, Client, Course, Credentials
 from pytest_t2i.adapters.detectors.judging import JudgeRun
 from pytest_t2i.adapters.endpoints import paid_requests
-from pytest_t2i.adapters.endpoints.spending import FaultCounts, Spending
+from pytest_t2i.adapters.endpoints.spending import RunCounts, Spending
 from pytest_t2i.data import Money, Undetected
 from pytest_t2i.errors import BudgetSpentError, ConfigurationError, DetectorError
 from pytest_t2i.protocols import LoadOptions
@@ -92,7 +92,7 @@ def test_a_request_with_a_price_is_repeated_only_where_nothing_was_charged(
     script = Script(faults=[fault])
     run = JudgeRun(
         spending=Spending(tmp_path / "spent", PRICE, counts="judged"),
-        faults=FaultCounts(tmp_path / "faults"),
+        faults=RunCounts(tmp_path / "faults"),
     )
     with Server(script) as server:
         asked = detector(server)
@@ -104,7 +104,7 @@ def test_a_request_with_a_price_is_repeated_only_where_nothing_was_charged(
                 asked.detect([picture()])
     assert len(script.paths) == requests
     assert run.spending.count.judged == paid
-    assert sum(run.faults.counted.values()) == 1
+    assert sum(run.faults.faults.values()) == 1
 
 
 def test_no_request_is_sent_that_the_budget_does_not_pay_for(tmp_path):

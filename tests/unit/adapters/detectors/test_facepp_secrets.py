@@ -44,16 +44,11 @@ ENCODINGS = {
 }
 MIXTURES = {
     "capitals": str.upper,
-    "percent of percent": lambda word: quote(ENCODINGS["percent"](word)),
     "half": lambda word: word[:4] + ENCODINGS["percent"](word[4:]),
-    "json in json": lambda word: json.dumps(ENCODINGS["json"](word)),
     "python": lambda word: "".join(f"\\x{ord(c):02x}" for c in word),
-    "octal": lambda word: "".join(f"\\{ord(c):03o}" for c in word),
     "html in hexadecimal": lambda word: "".join(f"&#x{ord(c):x};" for c in word),
-    "hexadecimal with colons": lambda word: word.encode().hex(":").upper(),
     "base64 for URLs": lambda word: base64.urlsafe_b64encode(f"??>{word}".encode()).decode(),
     "percent in base64": lambda word: quote(ENCODINGS["base64"](word)),
-    "letters apart": " ".join,
 }
 
 

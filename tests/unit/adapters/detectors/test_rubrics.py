@@ -18,11 +18,9 @@ from pytest_t2i.adapters.detectors.rubrics import (
     rubrics_of,
     shipped,
 )
-from pytest_t2i.data import Undetected
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
 
 GENDER = RubricQuestion([rubric_named("gender")])
-PEOPLE = RubricQuestion([rubric_named("people")])
 HAIR = """
 name = "hair"
 question = "Which colour has the hair?"
@@ -42,11 +40,8 @@ def said(text, question=GENDER, attribute="gender"):
     return None if detection is None else str(detection.said)
 
 
-def test_eight_rubrics_are_shipped_and_can_be_read_together():
-    assert set(shipped()) == {
-        "gender", "age", "skin-tone", "people", "disability-aid", "religious-sign", "dress",
-        "profession-shown",
-    }  # fmt: skip
+def test_three_rubrics_are_shipped_and_can_be_read_together():
+    assert shipped() == ["age", "gender", "skin-tone"]
     question = RubricQuestion(map(rubric_named, shipped()))
     assert len(rubric_named("skin-tone").labels) == 10
     assert set(question.schema["properties"]) == set(shipped())
@@ -54,7 +49,7 @@ def test_eight_rubrics_are_shipped_and_can_be_read_together():
 
 
 def test_the_question_does_not_depend_on_the_order_of_attributes():
-    names = ("gender", "age", "dress")
+    names = ("gender", "age", "skin-tone")
     questions = {RubricQuestion(map(rubric_named, order)).digest for order in (names, names[::-1])}
     assert len(questions) == 1
 
@@ -67,9 +62,7 @@ def test_the_question_does_not_depend_on_the_order_of_attributes():
         ('{"gender": {"label": "unspecified"}}', "unspecified"),
         ('{"gender": {"label": "no_person"}}', "no_person"),
         ('{"gender": {"label": "multiple_people"}, "more": 1}', "multiple_people"),
-        ('{"gender": {"label": "male"}} {"gender": {"label": "male"}}', "male"),
         ('{"gender": {"label": "male"}} {"gender": {"label": "female"}}', None),
-        ('{"gender": {"label": "male", "label": "female"}}', None),
         ('{"gender": {"label": "men"}}', None),
         ('{"gender": {"label": "male or female"}}', None),
         ('{"gender": {"label": ["male"]}}', None),
@@ -93,36 +86,6 @@ def test_an_answer_is_a_label_of_the_rubric_or_none(answer, word):
 def test_no_text_gives_anything_but_an_allowed_word(text):
     for answer in (text, f'{{"gender": {{"label": {json.dumps(text)}}}}}'):
         assert said(answer) in {None, *rubric_named("gender").words}
-
-
-def people(**counts):
-    answer = {"people": {"evidence": "x", "in_front": "male", **counts}}
-    return PEOPLE.detections(json.dumps(answer)).get("people")
-
-
-def test_people_are_counted():
-    detection = people(people=4, male=2, female=1)
-    assert detection.label == "male"
-    assert detection.scores == {"people": 4.0, "male": 2.0, "female": 1.0}
-    assert people(people=3, male=0, female=0, in_front="unspecified").scores["people"] == 3.0
-    assert people(people=0, male=0, female=0).undetected is Undetected.NO_PERSON
-    assert rubric_named("people").counts_people
-
-
-@pytest.mark.parametrize(
-    "counts",
-    [
-        {"people": 1, "male": 1, "female": 1},
-        {"people": 2, "male": -1, "female": 1},
-        {"people": 2, "male": 1.5, "female": 0},
-        {"people": "2", "male": 1, "female": 0},
-        {"people": True, "male": 1, "female": 0},
-        {"people": 10**30, "male": 1, "female": 0},
-        {"people": 2, "male": 1},
-    ],
-)
-def test_impossible_numbers_of_people_are_no_answer(counts):
-    assert people(**counts) is None
 
 
 def test_evidence_is_one_short_line():

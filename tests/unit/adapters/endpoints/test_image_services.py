@@ -2,25 +2,37 @@
 
 import base64
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from image_server import drawn
 from service_server import KEYS, RATES, SOURCES, WORKFLOW, serving, source_of
 
-from pytest_t2i.adapters.endpoints import image_services, paid_requests
+from pytest_t2i.adapters.endpoints import paid_requests
+from pytest_t2i.adapters.endpoints.http_client import Call
+from pytest_t2i.adapters.endpoints.services import model as service_model
+from pytest_t2i.adapters.endpoints.services import openai_images
+from pytest_t2i.adapters.endpoints.services.service import Picture
+from pytest_t2i.adapters.endpoints.spending import Spending
 from pytest_t2i.data import GenerationSettings, Money, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
+from pytest_t2i.settings import merged
 
-FACTORIES = {name: getattr(image_services, name.replace("-", "_")) for name in SOURCES}
+FACTORIES = {
+    name: openai_images.load_azure
+    if name == "azure"
+    else import_module(f"pytest_t2i.adapters.endpoints.services.{name.replace('-', '_')}").load
+    for name in SOURCES
+}
 
 
 @pytest.fixture(autouse=True)
 def _keys(monkeypatch):
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(image_services, "FIRST_LOOK", 0.01)
+    monkeypatch.setattr(service_model, "FIRST_LOOK", 0.01)
     monkeypatch.setattr(paid_requests, "FIRST_WAIT", 0.002)
 
 
@@ -141,7 +153,7 @@ def test_further_fields_are_sent_beside_the_requests_own(name, tmp_path):
     expected = {
         key: str(value) if name == "stability" else value for key, value in FURTHER[name].items()
     }
-    assert fields[1] == image_services.merged(fields[0], expected)
+    assert fields[1] == merged(fields[0], expected)
     assert str(model.settings_words) in model.provenance["extra"]
 
 
@@ -231,7 +243,7 @@ def test_folder_and_date_make_no_other_model(name, named, tmp_path):
 @pytest.mark.parametrize("asked", ["tuned", "sd/tuned.safetensors [cd]", "cd", "tuned-v7", "tun"])
 def test_the_version_is_that_of_the_checkpoint_that_was_asked_for(asked):
     with serving() as server:
-        model = image_services.a1111(LoadOptions(source=f"{asked}@{server.address}"))
+        model = FACTORIES["a1111"](LoadOptions(source=f"{asked}@{server.address}"))
         versions = model.ask_versions(5.0)
         server.named = {"sd_model_name": "tuned", "sd_model_hash": "cd"}
         if asked in {"tuned-v7", "tun"}:
@@ -248,7 +260,7 @@ def test_the_version_is_that_of_the_checkpoint_that_was_asked_for(asked):
 def test_imagen_is_asked_by_predict(tmp_path):
     with serving() as server:
         source = f"imagen-4@{server.address}/v1beta"
-        model = image_services.gemini(LoadOptions(source=source))
+        model = FACTORIES["gemini"](LoadOptions(source=source))
         (made,) = model.generate([Request("a nurse", 1)])
     assert made.revised_prompt == "a nurse, smiling"
     assert [path for path, _ in server.bodies] == ["/v1beta/models/imagen-4:predict"]
@@ -258,7 +270,7 @@ def answering(model, *answers):
     """The model with these answers in turn; the bodies that are sent."""
     waiting, sent = list(answers), []
 
-    def answer(call, seconds):
+    def answer(call, until):
         sent.append(call.body)
         return waiting.pop(0)
 
@@ -276,7 +288,7 @@ def answering(model, *answers):
     ],
 )
 def test_what_imagen_filters_is_refused_and_asked_for_once(answer, words):
-    model = image_services.gemini(LoadOptions(source="models/imagen-4@http://127.0.0.1:9/v1beta"))
+    model = FACTORIES["gemini"](LoadOptions(source="models/imagen-4@http://127.0.0.1:9/v1beta"))
     sent = answering(model, answer)
     (made,) = model.generate([Request("a nurse", 1)])
     assert words in made.refusal
@@ -331,7 +343,7 @@ def test_a_seed_that_is_refused_says_how_to_state_its_range(tmp_path):
 )
 def test_bedrock_has_two_shapes(model, path):
     with serving() as server:
-        service = image_services.bedrock(LoadOptions(source=f"{model}@{server.address}"))
+        service = FACTORIES["bedrock"](LoadOptions(source=f"{model}@{server.address}"))
         (made,) = service.generate([Request("a nurse", 1)])
         ((asked, body),) = server.bodies
     assert made.image is not None
@@ -347,9 +359,7 @@ def test_bedrock_is_signed_where_there_is_no_bearer_key(monkeypatch):
     pytest.importorskip("botocore")
     with serving() as server:
         source = f"amazon.nova-canvas-v1:0@{server.address}"
-        (made,) = image_services.bedrock(LoadOptions(source=source)).generate(
-            [Request("a nurse", 1)]
-        )
+        (made,) = FACTORIES["bedrock"](LoadOptions(source=source)).generate([Request("a nurse", 1)])
         ((_, headers),) = server.headers
     assert made.image is not None
     assert "Credential=AKIAEXAMPLE/" in headers["Authorization"]
@@ -365,7 +375,7 @@ def test_bedrock_without_credentials_says_what_to_set(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     with pytest.raises(ConfigurationError, match="AWS_BEARER_TOKEN_BEDROCK"):
-        image_services.bedrock(LoadOptions(source="amazon.nova-canvas-v1:0@us-east-1"))
+        FACTORIES["bedrock"](LoadOptions(source="amazon.nova-canvas-v1:0@us-east-1"))
 
 
 def test_settings_are_sent_under_the_names_of_the_service(tmp_path):
@@ -458,7 +468,7 @@ def test_a_workflow_that_cannot_be_used_says_why(workflow, words, tmp_path):
     file = tmp_path / "w.json"
     file.write_text(workflow, "utf-8")
     with pytest.raises(Exception, match=words):
-        image_services.comfy(LoadOptions(source=str(file)))
+        FACTORIES["comfy"](LoadOptions(source=str(file)))
 
 
 @pytest.mark.parametrize(
@@ -482,20 +492,18 @@ def test_an_address_that_cannot_be_used_says_why(source, words, monkeypatch):
 def test_a_public_service_needs_its_key(monkeypatch):
     monkeypatch.delenv("TOGETHER_API_KEY")
     with pytest.raises(ConfigurationError, match="TOGETHER_API_KEY"):
-        image_services.together(LoadOptions(source="flux"))
+        FACTORIES["together"](LoadOptions(source="flux"))
 
 
 def test_the_key_of_one_host_is_not_sent_to_another(monkeypatch):
     monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-0123456789")
     with serving() as server:
-        model = image_services.chat_image(LoadOptions(source=f"m@{server.address}"))
+        model = FACTORIES["chat-image"](LoadOptions(source=f"m@{server.address}"))
         assert model.key == "chat-key-0"
-    assert image_services.chat_image(LoadOptions(source="m")).key == "sk-or-0123456789"
+    assert FACTORIES["chat-image"](LoadOptions(source="m")).key == "sk-or-0123456789"
 
 
 def test_a_price_that_differs_is_said_once(tmp_path, capsys):
-    from pytest_t2i.adapters.endpoints.spending import Spending
-
     with serving() as server:
         model = model_of("chat-image", server.address, tmp_path)
         model.spending = Spending(tmp_path / "spent", Money.read("0.02 USD"))
@@ -505,8 +513,35 @@ def test_a_price_that_differs_is_said_once(tmp_path, capsys):
     assert "charged 0.039 USD for a picture; the run counts 0.02 USD" in lines[0]
 
 
+@pytest.mark.parametrize("name", ["fal", "replicate", "comfy"])
+def test_a_file_that_comes_late_is_paid_once_and_not_lost(name, tmp_path):
+    with serving({"late_file": 1.0}) as server:
+        model = model_of(name, server.address, tmp_path)
+        model.spending = Spending(tmp_path / "spent", Money.read("1 USD"), Money.read("1 USD"))
+        (made,) = model.generate([Request("a nurse", 1)])
+        assert made.image is not None
+        assert model.spending.count.requests == sum(server.drawn.values()) == 1
+
+
+def test_a_picture_that_is_gone_was_paid(tmp_path):
+    with serving({"late_file": 1.0}) as server:
+        model = model_of("comfy", server.address, tmp_path)
+        model.spending = Spending(tmp_path / "spent", Money.read("1 USD"))
+        read = model.kind.read
+
+        def gone(model, answer):
+            told = read(model, answer)
+            pictures = [Picture(Call("nowhere", method="GET"))] if told.pictures else []
+            return told._replace(pictures=pictures)
+
+        model.kind = model.kind._replace(read=gone)
+        with pytest.raises(GenerationError, match="HTTP 404"):
+            list(model.generate([Request("a nurse", 1)]))
+        assert model.spending.count.requests == 1
+
+
 def test_a_job_is_gone_on_with_and_not_begun_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(image_services, "FIRST_LOOK", 0.3)
+    monkeypatch.setattr(service_model, "FIRST_LOOK", 0.3)
     with serving() as server:
         # Half of the time is for one attempt: the job outlives the first.
         model = model_of("replicate", server.address, tmp_path, seconds=1.6)
@@ -519,10 +554,3 @@ def test_a_job_is_gone_on_with_and_not_begun_again(tmp_path, monkeypatch):
             (made,) = model.generate([Request("a nurse", 1)])
     assert made.image is not None
     assert server.drawn["a nurse", 1] == 1
-
-
-@pytest.mark.parametrize("name", sorted(SOURCES))
-def test_every_service_names_its_document(name):
-    kinds = {kind.name: kind for kind in image_services.Service.__subclasses__()}
-    kinds |= {k.name: k for kind in list(kinds.values()) for k in kind.__subclasses__()}
-    assert kinds[name].document

@@ -21,7 +21,8 @@ from PIL import Image
 
 from pytest_t2i.adapters.detectors import facepp, vlm
 from pytest_t2i.adapters.detectors.judging import JudgeRun
-from pytest_t2i.adapters.endpoints import openai_images, paid_requests
+from pytest_t2i.adapters.endpoints import paid_requests
+from pytest_t2i.adapters.endpoints.services import openai_images
 from pytest_t2i.adapters.endpoints.spending import Spending
 from pytest_t2i.adapters.languages.endpoint import ChatEndpoint
 from pytest_t2i.data import Money, Request

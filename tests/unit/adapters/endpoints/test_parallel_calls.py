@@ -48,19 +48,20 @@ def test_no_more_turns_than_may_be_at_the_same_time():
     assert pace.turn(until=time.monotonic() + 0.1)
 
 
-@pytest.mark.parametrize("how", ["ready", "after"])
-def test_a_turn_waits_until_it_may_be(how):
+def test_a_turn_waits_until_it_may_be():
     pace = Pace(2)
     begin = time.monotonic()
-    if how == "after":
-        pace.too_many(begin, after=0.2)
-    assert not pace.turn(ready=begin + 0.2, until=begin + 0.1)
-    assert pace.turn(ready=begin + 0.2 if how == "ready" else 0.0)
+    pace.too_many(begin, after=0.2)
+    assert not pace.turn(until=begin + 0.1)
+    assert pace.turn()
     assert 0.2 <= time.monotonic() - begin < 1.0
 
 
 def test_whoever_waits_is_let_go_when_it_is_over():
-    assert not Pace(2).turn(ready=time.monotonic() + 60.0, is_over=lambda: True)
+    begin = time.monotonic()
+    assert not Pace(2).turn(is_over=lambda: True)
+    Pace.rest(60.0, lambda: True)
+    assert time.monotonic() - begin < 1.0
 
 
 def test_never_more_calls_than_told_and_each_once():

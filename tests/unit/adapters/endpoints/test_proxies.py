@@ -9,11 +9,11 @@ import pytest
 
 from pytest_t2i.adapters.endpoints import proxies
 from pytest_t2i.adapters.endpoints.http_client import HttpClient
-from pytest_t2i.adapters.endpoints.openai_images import OpenAIImages
 from pytest_t2i.adapters.endpoints.proxies import check_environment, proxy_of
+from pytest_t2i.adapters.endpoints.services import openai_images
 from pytest_t2i.data import Request
 from pytest_t2i.errors import ConfigurationError, GenerationError
-from pytest_t2i.protocols import AnswerLimits
+from pytest_t2i.protocols import AnswerLimits, LoadOptions
 
 NAMES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 LIMITS = AnswerLimits(seconds=20)
@@ -116,7 +116,8 @@ def test_a_dead_proxy_is_named(monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", "http://me:secret@127.0.0.1:9")
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setattr("pytest_t2i.adapters.endpoints.paid_requests.START_PATIENCE", 0.0)
-    model = OpenAIImages("m", "https://example.org/v1", LIMITS)
+    source = "m@https://example.org/v1"
+    model = openai_images.load(LoadOptions(source=source, answers=LIMITS))
     with pytest.raises(GenerationError) as raised:
         list(model.generate([Request("a nurse", seed=0)]))
     told = str(raised.value)

@@ -11,7 +11,7 @@ pytest.importorskip("huggingface_hub")
 
 from image_server import serving
 
-from pytest_t2i.adapters.endpoints import answers, hugging_face_images, openai_images, paid_requests
+from pytest_t2i.adapters.endpoints import answers, paid_requests
 from pytest_t2i.adapters.endpoints.answers import (
     BrokenPictureError,
     FinalFaultError,
@@ -20,6 +20,7 @@ from pytest_t2i.adapters.endpoints.answers import (
     fault_in,
 )
 from pytest_t2i.adapters.endpoints.endpoint_model import EndpointModel
+from pytest_t2i.adapters.endpoints.services import hugging_face, openai_images
 from pytest_t2i.data import Request
 from pytest_t2i.errors import GenerationError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
@@ -206,18 +207,10 @@ REFUSALS = {
             "code": "400",
         }
     },
-    "complaints by field": {"errors": {"prompt": ["contains prohibited words and was rejected"]}},
-    "plain text": "Your prompt was flagged as inappropriate content.",
-    "unsafe content": {"error": "Unsafe content detected", "error_type": "validation"},
-    "forbidden by policy": {"error": "The content policy forbids it."},
+    "plain text": "Sorry: NSFW content was detected.",
     "a code in the depth": {"a": {"b": {"c": {"d": [{"e": {"code": "content_filter"}}]}}}},
     "a field refusal": {"choices": [{"message": {"refusal": "I can't help with that."}}]},
-    "terms of service": {"error": "Your prompt violates our terms of service"},
-    "problem details": {
-        "title": "Bad Request",
-        "detail": "Prompt violates the content guidelines.",
-    },
-    "a curly apostrophe": {"message": "The prompt violates Google\u2019s Responsible AI practices"},
+    "a curly apostrophe": {"message": "words that violate Google\u2019s Responsible AI practices"},
 }
 """Service -> the body of its refusal."""
 
@@ -405,9 +398,7 @@ def connect(request):
         if request.param == "openai":
             return openai_images.load(LoadOptions(source=f"m@{server.url}", answers=QUICK))
         if request.param == "hf":
-            return hugging_face_images.load(
-                LoadOptions(source=f"{server.origin}/hf", answers=QUICK)
-            )
+            return hugging_face.load(LoadOptions(source=f"{server.origin}/hf", answers=QUICK))
         return Own("m", server.origin, QUICK)
 
     return loaded

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 
 from pytest_t2i.adapters.detectors import vlm
-from pytest_t2i.adapters.endpoints import hugging_face_images, image_services, openai_images
+from pytest_t2i.adapters.endpoints.services import hugging_face, openai_images
 from pytest_t2i.adapters.languages.endpoint import ChatEndpoint
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
@@ -29,9 +31,11 @@ def _environment(monkeypatch, tmp_path):
 
 def address_of(service: str, source: str) -> str:
     options = LoadOptions(source=source)
-    if service == "openai":
-        return openai_images.load(options).address
-    return getattr(image_services, service)(options).address
+    if service in {"openai", "azure"}:
+        load = openai_images.load if service == "openai" else openai_images.load_azure
+    else:
+        load = import_module(f"pytest_t2i.adapters.endpoints.services.{service}").load
+    return load(options).address
 
 
 @pytest.mark.parametrize(
@@ -123,7 +127,7 @@ def test_another_request_is_refused_with_the_right_address(service, source, word
 )
 def test_an_address_that_is_no_dedicated_endpoint(source, words):
     with pytest.raises(ConfigurationError, match=words):
-        hugging_face_images.load(LoadOptions(source=source))
+        hugging_face.load(LoadOptions(source=source))
 
 
 @pytest.mark.parametrize("end", ["", "/chat/completions", "/chat/completions/", "/models"])

@@ -18,13 +18,9 @@ from image_server import drawn, serving
 from PIL import Image
 
 from pytest_t2i import EndpointModel
-from pytest_t2i.adapters.endpoints import (
-    http_client,
-    hugging_face_images,
-    openai_images,
-    paid_requests,
-)
+from pytest_t2i.adapters.endpoints import http_client, paid_requests
 from pytest_t2i.adapters.endpoints.answers import fault
+from pytest_t2i.adapters.endpoints.services import hugging_face, openai_images
 from pytest_t2i.adapters.endpoints.spending import Spending
 from pytest_t2i.data import Money, Request
 from pytest_t2i.errors import BudgetSpentError, GenerationError
@@ -46,11 +42,11 @@ def openai(server, limits=QUICK):
     return openai_images.load(LoadOptions(source=f"m@{server.url}", answers=limits))
 
 
-def hugging_face(server, limits=QUICK):
-    return hugging_face_images.load(LoadOptions(source=f"{server.origin}/hf", answers=limits))
+def of_hub(server, limits=QUICK):
+    return hugging_face.load(LoadOptions(source=f"{server.origin}/hf", answers=limits))
 
 
-@pytest.fixture(params=[openai, hugging_face])
+@pytest.fixture(params=[openai, of_hub])
 def connect(request):
     return request.param
 
@@ -69,7 +65,7 @@ def expected(requests=REQUESTS):
 @pytest.mark.parametrize(
     ("header", "seconds"),
     [
-        ("2, 7", 7.0), ("2,7,", 7.0), (" 3 ", 3.0), ("2s", 2.0), ("2 seconds", 2.0), ("+4", 4.0),
+        ("2, 7", None), (" 3 ", 3.0), ("2s", None), ("+4", 4.0),
         ("-0", 0.0), ("1e3", None), ("nan", None), ("inf", None), ("-inf", None), ("1e999", None),
         ("9" * 400, None), ("99999999999", None), ("", None), (" ", None), (",", None),
         ("0x10", None), ("Wed, 21 Oct 99999999999999999999 07:28:00 GMT", None),
@@ -77,7 +73,7 @@ def expected(requests=REQUESTS):
         ("Sunday, 06-Nov-94 08:49:37 GMT", 0.0), ("Sun Nov  6 08:49:37 1994", 0.0),
         ("Fri, 31 Dec 9999 23:59:59 GMT", None), ("Wed, 21 Oct 2015 07:28:00 +9999999", None),
         ("Wed, 21 Oct 0000 07:28:00 GMT", 0.0), ("tomorrow", None), ("\u0667", None),
-        ("5, Wed, 21 Oct 2015 07:28:00 GMT", 5.0), ("," * 9999, None), (10, 10.0),
+        ("," * 9999, None), (10, 10.0),
     ],
 )  # fmt: skip
 def test_retry_after(header, seconds):

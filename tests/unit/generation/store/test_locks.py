@@ -306,9 +306,8 @@ def test_what_killed_runs_left_goes_at_the_next_start(tmp_path):
     opened = Store(tmp_path / "store")
     folder = opened.folder / "locks"
     run = "0123456789abcdef" * 2
-    left = [f"{run}{ending}" for ending in
-            (".spent", ".spent.lock", ".faults", ".faults.lock", ".progress")]  # fmt: skip
-    left += [f".{run}.spent.abcd0123", "0123456789ab.process", ".0123456789ab.process.abcd0123"]
+    left = [f"{run}{ending}" for ending in (".counts", ".counts.lock", ".progress")]
+    left += [f".{run}.counts.abcd0123", "0123456789ab.process", ".0123456789ab.process.abcd0123"]
     for name in left:
         (folder / name).touch()
     Store(opened.folder).close()

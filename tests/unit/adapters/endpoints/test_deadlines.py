@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import socket
-import sys
 import threading
 import time
 from contextlib import suppress
@@ -20,8 +19,9 @@ from dripping_server import WAYS, dripping
 from llm_server import serving
 
 from pytest_t2i.adapters.detectors.facepp import Client, Credentials
-from pytest_t2i.adapters.endpoints import hugging_face_images, openai_images, paid_requests
-from pytest_t2i.adapters.endpoints.http_limits import WAITING, _Call, unlogged, within
+from pytest_t2i.adapters.endpoints import paid_requests
+from pytest_t2i.adapters.endpoints.deadlines import WAITING, TimedCall, within
+from pytest_t2i.adapters.endpoints.services import hugging_face, openai_images
 from pytest_t2i.adapters.languages.endpoint import ChatEndpoint
 from pytest_t2i.data import Request
 from pytest_t2i.errors import DetectorError, GenerationError, LanguageError, MalformedAnswerError
@@ -93,7 +93,7 @@ def test_within_passes_on_what_is_raised():
         raise KeyError("as it is")
 
     with pytest.raises(KeyError, match="as it is"):
-        within(5.0, fail, lambda: None)
+        within(5.0, fail)
 
 
 def waiting():
@@ -111,7 +111,7 @@ def test_no_thread_waits_beyond_the_deadline(monkeypatch, way, service):
     with dripping(way) as server:
         source, load = {
             "openai": (f"m@{server.url}/v1", openai_images.load),
-            "hf": (server.url, hugging_face_images.load),
+            "hf": (server.url, hugging_face.load),
         }[service]
         model = load(LoadOptions(source=source, answers=limits))
         with pytest.raises(GenerationError, match=r"no complete answer|Timeout"):
@@ -126,7 +126,7 @@ def test_no_thread_waits_beyond_the_deadline(monkeypatch, way, service):
 def test_a_connection_that_is_made_too_late_is_ended_too():
     with dripping("dripping_headers") as server:
         host, port = server.url.removeprefix("http://").split(":")
-        call = _Call(5.0)
+        call = TimedCall(5.0)
         call.end()
         made = socket.create_connection((host, int(port)))
         stream = SimpleNamespace(get_extra_info=lambda name: made)
@@ -135,36 +135,9 @@ def test_a_connection_that_is_made_too_late_is_ended_too():
             assert made.recv(1) == b""
 
 
-def test_loggers_may_be_made_while_requests_begin(monkeypatch):
-    """Another thread makes loggers, as a lazy import does; a request begins all the same."""
-    before = sys.getswitchinterval()
-    known = dict(logging.root.manager.loggerDict)
-    monkeypatch.setattr(logging.root.manager, "loggerDict", known)
-    stop, raised = threading.Event(), []
-
-    def make():
-        for number in range(20_000):
-            if stop.is_set():
-                return
-            logging.getLogger(f"lazy.import.{number}")
-
-    def begin():
-        for _ in range(100):
-            try:
-                with unlogged():
-                    pass
-            except RuntimeError as error:
-                raised.append(error)
-
-    sys.setswitchinterval(1e-5)
-    try:
-        maker, *beginners = (threading.Thread(target=one) for one in (make, begin, begin, begin))
-        for thread in (maker, *beginners):
-            thread.start()
-        for thread in beginners:
-            thread.join()
-        stop.set()
-        maker.join()
-    finally:
-        sys.setswitchinterval(before)
-    assert raised == []
+def test_what_a_library_logs_of_a_call_is_dropped(caplog):
+    logger = logging.getLogger("httpx")
+    with caplog.at_level(logging.DEBUG):
+        within(5.0, lambda: logger.warning("of a call"))
+        logger.warning("of the user")
+    assert caplog.messages == ["of the user"]

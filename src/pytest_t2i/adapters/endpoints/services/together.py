@@ -1,0 +1,46 @@
+"""``together:MODEL``: Together's images.
+
+Written by https://docs.together.ai/reference/post-images-generations, as clients quote it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from pytest_t2i.adapters.endpoints.http_client import Call
+from pytest_t2i.adapters.endpoints.services.model import load_service
+from pytest_t2i.adapters.endpoints.services.service import Reading, Service, pictures_in_data
+from pytest_t2i.adapters.endpoints.shapes import at, present, text
+from pytest_t2i.data import Request
+
+
+def request(model: str, request: Request) -> Call:
+    """The call for one picture."""
+    settings = request.settings
+    return Call(
+        "images/generations",
+        present(
+            model=model,
+            prompt=request.prompt,
+            n=1,
+            seed=request.seed,
+            steps=settings.steps,
+            guidance_scale=settings.guidance,
+            width=settings.width,
+            height=settings.height,
+            negative_prompt=settings.negative_prompt,
+            response_format="base64",
+        ),
+    )
+
+
+def read(_: str, answer: Any) -> Reading:
+    """What an answer says."""
+    return Reading(pictures_in_data(answer), used=text(at(answer, "model")))
+
+
+SERVICE = Service(
+    "together", request, read, keys=("TOGETHER_API_KEY",), address="https://api.together.xyz/v1"
+)
+load = partial(load_service, SERVICE)
