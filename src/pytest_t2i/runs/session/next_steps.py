@@ -353,7 +353,7 @@ def _more_images(results: Results, inconclusive: list[Check], command: str) -> I
         seed = fresh_seed(results)
         yield (
             f"run `{_again(command, seed=seed, images=images)}` "
-            f"({results.price_of_fresh(images)}; it decides about half of what is open). {WHY}"
+            f"({results.price_of_fresh(images)}; the chance to decide is about even). {WHY}"
         )
 
 
@@ -389,8 +389,9 @@ def _more_to_compare(results: Results, inconclusive: Sequence[Check]) -> Iterato
     whom = "the model" if of_model else f"half of {_counted(first)}"
     yield (
         f"take about {images} images per prompt for the next version, "
-        f"{results.price_of_both(images)}: they decide {whom} against the baseline. Do not compare "
-        "this version a second time: verdicts would be wrong more often than stated"
+        f"{results.price_of_both(images)}: they decide {whom} against the baseline if changes are "
+        "as measured. Do not compare this version a second time: verdicts would be wrong more often "
+        "than stated"
     )
 
 
