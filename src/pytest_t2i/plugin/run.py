@@ -176,7 +176,7 @@ def _writer(config: pytest.Config) -> Any:
 
 OWN_HOOKS = (
     *("models", "detectors", "faces", "persons", "objects", "encoders", "executors"),
-    "mitigations",
+    *("mitigations", "caveats"),
 )
 """Kinds of components that a conftest.py may offer."""
 

@@ -20,6 +20,7 @@ from pytest_t2i.data import (
 )
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts.caveats.built_in import BUILT_IN
 from pytest_t2i.verdicts.caveats.caveat import REMARK, Caveat
 from pytest_t2i.verdicts.caveats.how_decided import decided_by, how_decided
 from pytest_t2i.verdicts.caveats.moved_prompts import caveat_of
@@ -214,8 +215,8 @@ class JudgingContext:
 
     run: object = None
     """What knows the pictures, the detector and earlier runs of the test; None outside of a run."""
-    caveats: tuple[object, ...] = ()
-    """What qualifies verdicts beside the built-in caveats."""
+    caveats: tuple[object, ...] = BUILT_IN
+    """What qualifies verdicts (``built_in.all_caveats``)."""
 
     def question(
         self,

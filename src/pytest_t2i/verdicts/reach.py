@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pytest_t2i.data import Outcome, Verdict
-from pytest_t2i.verdicts.caveats.built_in import BUILT_IN
 from pytest_t2i.verdicts.caveats.caveat import Caveat
 from pytest_t2i.verdicts.caveats.seams import (
     Question,
@@ -39,11 +38,10 @@ class Reached(NamedTuple):
 
 def reach(
     question: Question,
-    more: tuple[object, ...],
+    caveats: tuple[object, ...],
     decide: Callable[[Measurement, float], Found],
 ) -> Reached:
-    """Return the verdict that ``decide`` reaches, with all caveats: our own and ``more``."""
-    caveats = (*BUILT_IN, *more)
+    """Return the verdict that ``decide`` reaches, with what the caveats make of it."""
     if because := why_void(question, caveats):
         without = question.measurement.without_evidence(because)
         question = replace(question, measurement=without)

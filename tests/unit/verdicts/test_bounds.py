@@ -10,6 +10,7 @@ from pytest_t2i.data import Bounds, Evidence, Interval, Limit, MetricInfo, Outco
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts import judge
+from pytest_t2i.verdicts.caveats.built_in import BUILT_IN
 from pytest_t2i.verdicts.caveats.seams import Question
 from pytest_t2i.verdicts.caveats.undetected import Undetected
 from pytest_t2i.verdicts.check import check_of
@@ -152,7 +153,9 @@ def test_an_open_verdict_may_hang_on_the_undetected(evidence, bounds, outcome, h
         evidence=lambda _bound, _level: evidence,
     )  # fmt: skip
     found = reach(
-        Question(measured, "limit", 0.3), (), lambda m, level: Found(verdict_of(m, limit, level))
+        Question(measured, "limit", 0.3),
+        BUILT_IN,
+        lambda m, level: Found(verdict_of(m, limit, level)),
     )
     check = check_of("t", found, "<=")
     assert (check.outcome.value, bool(check.lacks)) == (outcome, hangs)

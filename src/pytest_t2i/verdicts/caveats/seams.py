@@ -32,7 +32,13 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One measurement, what it is compared with, and what is known of it."""
+    """One measurement, what it is compared with, and what is known of it.
+
+    >>> from pytest_t2i.data import MetricInfo
+    >>> score = Measurement(MetricInfo("score", 0.0, 1.0, "higher", ""), "nurse", None)
+    >>> Question(score, "limit", 0.3).level
+    0.95
+    """
 
     measurement: Measurement
     """The measurement as judged."""

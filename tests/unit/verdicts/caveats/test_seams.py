@@ -82,7 +82,9 @@ def test_a_remark_flips_no_outcome(measurement, bound, rate):
     question = Question(measurement, "limit", bound, run=KnownRun(rate))
     limit_ = Limit(SCORE.name, bound)
     plain = verdict_of(measurement, limit_, 0.95)
-    found = reach(question, (Loud(),), lambda m, level: Found(verdict_of(m, limit_, level)))
+    found = reach(
+        question, (*BUILT_IN, Loud()), lambda m, level: Found(verdict_of(m, limit_, level))
+    )
     assert found.caveats[-1].name == "loud"
     assert sum(isinstance(caveat, Remark) for caveat in BUILT_IN) >= 4
     same = ("outcome", "interval", "p_value", "message", "limit")
@@ -101,7 +103,7 @@ def test_a_voided_check_has_no_estimate(measurement, bound):
         (Question(measurement, "limit", bound, run=run), (), "seeds are shared"),
         (Question(measurement, "limit", bound), (Never(),), "never"),
     ):
-        found = reach(question, more, decide)
+        found = reach(question, (*BUILT_IN, *more), decide)
         assert (found.verdict.interval, found.verdict.p_value) == (None, None)
         assert found.verdict.outcome is Outcome.INCONCLUSIVE
         assert found.verdict.message == because
@@ -121,7 +123,7 @@ def judged():
     context = JudgingContext("t", {}, None, ("pass", "pass"), 0.95, checks.append, share)
 
     def judge(*more):
-        running.set(replace(context, caveats=more))
+        running.set(replace(context, caveats=(*BUILT_IN, *more)))
 
     before = running.set(context)
     yield checks, share, judge
@@ -181,7 +183,7 @@ def test_a_fail_that_the_run_does_not_allow_is_inconclusive():
     limit_ = Limit(SCORE.name, 0.5)
     found = reach(
         Question(seen, "limit", 0.5, part=Part(1.0, "one level")),
-        (),
+        BUILT_IN,
         lambda m, level: Found(verdict_of(m, limit_, level)),
     )
     assert found.verdict.outcome is Outcome.INCONCLUSIVE
@@ -214,5 +216,5 @@ def test_pictures_that_repeat_leave_a_prompt_without_a_verdict_now_and_against_a
         (replace(model, despite_repeats=None), "limit", True),
         (replace(model, despite_repeats=""), "baseline", False),
     ):
-        found = reach(Question(measurement, against, 0.5, run=Pictures()), (), decide)
+        found = reach(Question(measurement, against, 0.5, run=Pictures()), BUILT_IN, decide)
         assert bool(found.question.measurement.absent) is is_void
