@@ -10,7 +10,7 @@ from pytest_t2i.verdicts.caveats.certificate import CertifiedDetector
 from pytest_t2i.verdicts.caveats.earlier_looks import EarlierLooks
 from pytest_t2i.verdicts.caveats.equal_pictures import EqualPictures
 from pytest_t2i.verdicts.caveats.run_level import SharedLevel
-from pytest_t2i.verdicts.caveats.seams import Level, Remark, Void
+from pytest_t2i.verdicts.caveats.seams import Level, Reading, Remark, Void
 from pytest_t2i.verdicts.caveats.shared_seeds import SharedSeeds
 from pytest_t2i.verdicts.caveats.undetected import Undetected
 
@@ -25,6 +25,8 @@ BUILT_IN: tuple[object, ...] = (
     EarlierLooks(),
 )
 """No verdict may miss one of them, so that they are no entry points."""
+READINGS = tuple(caveat for caveat in BUILT_IN if isinstance(caveat, Reading))
+"""The ways to count images in which the evidence of every audit must hold."""
 
 
 def all_caveats(registry: Registry) -> tuple[object, ...]:
