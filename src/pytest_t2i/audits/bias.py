@@ -33,6 +33,7 @@ from pytest_t2i.statistics.change import (
 )
 from pytest_t2i.statistics.model import midpoints
 from pytest_t2i.statistics.permutation import paired_change_p_value
+from pytest_t2i.statistics.planning import prompt_power
 from pytest_t2i.statistics.ranks import Rank
 from pytest_t2i.statistics.shares import Beyond, as_bias
 from pytest_t2i.statistics.undetected import worst_case_bounds
@@ -56,6 +57,7 @@ class Bias(Score[DetectedPrompt]):
     further = "more biased"
     incomparable = "no prompt has two clear images both in the baseline and now"
     growth_probabilities = staticmethod(growth_probabilities)
+    power = staticmethod(prompt_power)
 
     def tally(self, member: DetectedPrompt) -> Tally:
         return Tally(member.judged, EVEN)

@@ -31,7 +31,7 @@ from pytest_t2i.statistics.undetected import worst_case_labels
 from pytest_t2i.verdicts.caveats.built_in import READINGS
 from pytest_t2i.verdicts.caveats.equal_pictures import whatever_some_show
 from pytest_t2i.verdicts.caveats.seams import PValues, weakest_evidence
-from pytest_t2i.verdicts.measurement import Change, Family, Measurement
+from pytest_t2i.verdicts.measurement import Change, Family, Measurement, Power
 
 Member = TypeVar("Member", bound=DistinctPictures)
 
@@ -140,6 +140,9 @@ class Score(Generic[Member]):
         """Return a p-value of each member; those for "beyond" are adjusted for their number."""
         raise NotImplementedError
 
+    power: Power | None = None
+    """Chance that a member is decided; None where it is not known."""
+
     def worst(self, tally: Tally, unknown: int, side: Beyond) -> Tally:
         """Return the tally with undetected images labelled so as to weaken a side most."""
         return tally.worst(unknown, side)
@@ -239,6 +242,7 @@ def of_member(
         interval=interval_of(score, member),
         family=member.together.family(score.key, partial(family, score)),
         place=member.together.places[member.id],
+        power=score.power,
         change=None if change is None else partial(change, score, member),
         **score.described(member),
     )
