@@ -100,49 +100,36 @@ class Workers:
     def adopt(self) -> bool:
         """Add the workers' needs and counts to the session; return False if images are missing."""
         self._over.set()
-        if self.are_used:
-            with suppress(OSError):
-                _progress_file(self._session).unlink(missing_ok=True)
-            self._session.store.forget(_made(self._session))
-        judged, spent, faults = self._judged(), self._spent(), self._faults()
+        if not self.are_used:
+            return False
+        with suppress(OSError):
+            _progress_file(self._session).unlink(missing_ok=True)
+        self._session.store.forget(_made(self._session))
+        counted = self._counted()
         if not self._parts:
             return False
         self._session.work = merged(part.work for part in self._parts)
-        self._session.work.paid, self._session.work.judge_paid = spent, judged
-        self._session.work.faults = faults
+        self._session.work.paid, self._session.work.judge_paid, self._session.work.faults = counted
         if (mitigating := self._session.components.mitigating()) is not None:
             mitigating.adopt(self._parts[0].counterparts)
         self._session.tests = {test.node_id: test for test in self._parts[0].tests}
         self._session.selected = max(len(part.tests) for part in self._parts)
         return any(part.is_made for part in self._parts)
 
-    def _judged(self) -> int:
-        """Return how many requests to judges all workers paid for together."""
-        spending = self._session.components.judge_spending if self.are_used else None
-        if spending is None:
-            return 0
-        judged = spending.count.judged
-        if self._session.components.spending is None:
+    def _counted(self) -> tuple[int, int, dict[str, int]]:
+        """Return what all workers counted together; it is forgotten, as the run is over.
+
+        These are the requests that were paid for, those of judges, and the model's failures.
+        """
+        components = self._session.components
+        making, judging, faults = components.spending, components.judge_spending, components.faults
+        paid = making.count.requests if making is not None else 0
+        judge_paid = judging.count.judged if judging is not None else 0
+        met = faults.counted
+        faults.clear()
+        if (spending := making or judging) is not None:
             spending.clear()
-        return judged
-
-    def _spent(self) -> int:
-        """Return how many requests all workers paid for together; the run is over."""
-        spending = self._session.components.spending if self.are_used else None
-        if spending is None:
-            return 0
-        requests = spending.count.requests
-        spending.clear()
-        return requests
-
-    def _faults(self) -> dict[str, int]:
-        """Return the model's failures in all workers together."""
-        if not self.are_used:
-            return {}
-        counts = self._session.components.faults
-        met = counts.counted
-        counts.clear()
-        return met
+        return paid, judge_paid, met
 
     # worker
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from pytest_t2i.data import (
     Count,
@@ -146,6 +148,12 @@ class Check:
         return self.is_of_model or self.is_change
 
 
+NO_INTERVAL: Mapping[str, Any] = MappingProxyType(
+    {"estimate": None, "low": None, "high": None, "level": None, "method": "", "n": 0}
+)
+"""The fields of an Interval where there is none."""
+
+
 def check_of(test: str, reached: Reached, operator: Sign) -> Check:
     """Return the check of a verdict on a measurement."""
     measurement, verdict = reached.question.measurement, reached.verdict
@@ -155,12 +163,7 @@ def check_of(test: str, reached: Reached, operator: Sign) -> Check:
         metric=measurement.name,
         subject=measurement.subject,
         outcome=verdict.outcome,
-        estimate=interval.estimate if interval else None,
-        low=interval.low if interval else None,
-        high=interval.high if interval else None,
-        level=interval.level if interval else None,
-        method=interval.method if interval else "",
-        n=interval.n if interval else 0,
+        **(NO_INTERVAL if interval is None else asdict(interval)),
         operator=operator,
         bound=verdict.limit.bound,
         reason=verdict.limit.reason,

@@ -122,7 +122,6 @@ def judge_family(
     >>> [v.outcome.value for v in judge_family([fair, None], evidence, limit, "higher", level=0.95)]
     ['PASS', 'INCONCLUSIVE']
     """
-    _check(limit.bound, worse)
     if len(intervals) != len(evidence):
         raise ValueError(
             f"intervals and evidence must be equally long, got {len(intervals)} and {len(evidence)}"

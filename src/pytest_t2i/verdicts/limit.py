@@ -73,13 +73,13 @@ class LimitValue:
         check_operator(measurement.metric, self.limit.metric, sign, self.bound)
         context = current()
         question = context.question(as_judged(measurement), "limit", self.bound)
-        found = reach(question, context.caveats, self._found)
+        found = reach(
+            question,
+            context.caveats,
+            lambda judged, level: Found(verdict_of(judged, self.limit, level)),
+        )
         self.check = check_of(context.test, found, sign)
         return record_check(self.check, measurement.compared)
-
-    def _found(self, measurement: Measurement, level: float) -> Found:
-        """Return the verdict by the evidence at a level."""
-        return Found(verdict_of(measurement, self.limit, level))
 
     def __repr__(self) -> str:
         return f"limit {self.limit.bound:g}"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from pytest_t2i.data import Evidence, Outcome, Verdict
+from pytest_t2i.data import Evidence, Verdict
 from pytest_t2i.statistics.shares import Beyond
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.caveats.caveat import Caveat
@@ -21,7 +21,6 @@ from pytest_t2i.verdicts.measurement import Against, Measurement
 
 C = TypeVar("C")
 K = TypeVar("K")
-V = TypeVar("V")
 SIDES: tuple[Beyond, Beyond] = ("beyond", "within")
 PValues = Sequence[float | None]
 """A p-value of each member of a family; None for one without an image that counts."""
@@ -194,19 +193,6 @@ def levels_of(question: Question, caveats: Iterable[object]) -> Levels:
         if isinstance(caveat, Level):
             levels = caveat.level(question, levels)
     return levels
-
-
-def at_levels(
-    levels: Levels, decide: Callable[[float], V], verdict_of: Callable[[V], Verdict]
-) -> tuple[V, str]:
-    """Return what is decided, and why it does not fail although it would at its own level."""
-    found = decide(levels.own)
-    if levels.to_fail is None or verdict_of(found).outcome is not Outcome.FAIL:
-        return found, ""
-    if levels.to_fail >= 1.0:
-        return found, levels.held
-    strict = decide(max(levels.to_fail, levels.own))
-    return strict, "" if verdict_of(strict).outcome is Outcome.FAIL else levels.held
 
 
 def remarks_on(

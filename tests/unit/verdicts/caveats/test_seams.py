@@ -19,12 +19,12 @@ from pytest_t2i.verdicts.caveats.built_in import BUILT_IN
 from pytest_t2i.verdicts.caveats.caveat import Caveat
 from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
 from pytest_t2i.verdicts.caveats.run_level import LevelShare, RunLevel
-from pytest_t2i.verdicts.caveats.seams import Levels, Part, Question, Remark, at_levels
+from pytest_t2i.verdicts.caveats.seams import Levels, Part, Question, Remark
 from pytest_t2i.verdicts.certificate import CertifiedErrors
 from pytest_t2i.verdicts.check import JudgingContext, running
 from pytest_t2i.verdicts.judge_measurement import verdict_of
 from pytest_t2i.verdicts.measurement import Change, Measurement
-from pytest_t2i.verdicts.reach import Found, reach
+from pytest_t2i.verdicts.reach import Found, at_levels, reach
 
 SCORE = INFO["model_bias_score"]
 shares = st.floats(0.0, 1.0)
@@ -172,10 +172,11 @@ def test_parts_of_an_uncounted_test_add_up_to_one():
 def test_a_fail_needs_the_stricter_level(to_fail, fails_at, outcome, held):
     def decide(level):
         fails = level <= fails_at
-        return Verdict(Outcome.FAIL if fails else Outcome.INCONCLUSIVE, None, Limit("x", 0.5))
+        outcome = Outcome.FAIL if fails else Outcome.INCONCLUSIVE
+        return Found(Verdict(outcome, None, Limit("x", 0.5)))
 
-    found, why = at_levels(Levels(0.95, to_fail, "held"), decide, lambda verdict: verdict)
-    assert (found.outcome, why) == (outcome, held)
+    found, why = at_levels(Levels(0.95, to_fail, "held"), decide)
+    assert (found.verdict.outcome, why) == (outcome, held)
 
 
 def test_a_fail_that_the_run_does_not_allow_is_inconclusive():
