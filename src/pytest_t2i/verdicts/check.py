@@ -36,7 +36,7 @@ from pytest_t2i.verdicts.measurement import (
     Measurement,
     Sign,
 )
-from pytest_t2i.verdicts.reach import Reached
+from pytest_t2i.verdicts.reach import Found, Reached, reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,17 +221,6 @@ class JudgingContext:
     caveats: tuple[object, ...] = BUILT_IN
     """What qualifies verdicts (``built_in.all_caveats``)."""
 
-    def question(
-        self,
-        measurement: Measurement,
-        against: Against,
-        bound: float | None,
-        recorded: Baseline | None = None,
-    ) -> Question:
-        """Return what caveats are asked about a measurement, with its part of the run's error."""
-        part = None if self.share is None else self.share.spend()
-        return Question(measurement, against, bound, self.confidence, self.run, recorded, part)
-
 
 running: ContextVar[JudgingContext | None] = ContextVar("running", default=None)
 
@@ -245,6 +234,26 @@ def current() -> JudgingContext:
             "mark the test with @pytest.mark.t2i(...)"
         )
     return context
+
+
+def checked(
+    measurement: Measurement,
+    against: Against,
+    bound: float | None,
+    operator: Sign,
+    decide: Callable[[Measurement, float], Found],
+    recorded: Baseline | None = None,
+) -> Check:
+    """Return the check of a comparison of the running test, which spends its part of the error.
+
+    ``decide`` returns what the evidence says at a level.
+    """
+    context = current()
+    part = None if context.share is None else context.share.spend()
+    question = Question(
+        measurement, against, bound, context.confidence, context.run, recorded, part
+    )
+    return check_of(context.test, reach(question, context.caveats, decide), operator)
 
 
 def record_check(check: Check, compared: Compared | None = None) -> bool:
