@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from pytest_t2i.data import Undetected as Undetected
     from pytest_t2i.data import Variant as Variant
     from pytest_t2i.data import Variation as Variation
+    from pytest_t2i.data import Verdict as Verdict
     from pytest_t2i.data import digest as digest
     from pytest_t2i.errors import FileFormatError as FileFormatError
     from pytest_t2i.errors import GenerationError as GenerationError
@@ -155,6 +156,9 @@ if TYPE_CHECKING:
     from pytest_t2i.verdicts.baseline import worsening as worsening
     from pytest_t2i.verdicts.baseline_file import Baseline as Baseline
     from pytest_t2i.verdicts.baseline_file import read_baseline as read_baseline
+    from pytest_t2i.verdicts.caveats.caveat import Caveat as Caveat
+    from pytest_t2i.verdicts.caveats.seams import Levels as Levels
+    from pytest_t2i.verdicts.caveats.seams import Question as Question
     from pytest_t2i.verdicts.limit import limit as limit
     from pytest_t2i.verdicts.measurement import Change as Change
     from pytest_t2i.verdicts.measurement import Compared as Compared
@@ -205,7 +209,7 @@ _HOMES = {
         "FINAL_LATENT", "PLAIN", "Attribute", "Bounds", "Box", "Detection", "Evidence",
         "FoundObject", "Generated", "GenerationSettings", "Interval", "Mask", "MetricInfo",
         "NextToken", "Outcome", "PicturePath", "Prompt", "Request", "Row", "Trace", "Triplet",
-        "Undetected", "Variant", "Variation", "digest",
+        "Undetected", "Variant", "Variation", "Verdict", "digest",
     ),
     "adapters.encoders.routing": ("load_encoder",),
     "adapters.finders.ultralytics_guard": ("ultralytics",),
@@ -265,6 +269,8 @@ _HOMES = {
     "runs.record.record": ("RunRecord",),
     "verdicts.baseline": ("RecordedRun", "worsening"),
     "verdicts.baseline_file": ("Baseline", "read_baseline"),
+    "verdicts.caveats.caveat": ("Caveat",),
+    "verdicts.caveats.seams": ("Levels", "Question"),
     "verdicts.limit": ("limit",),
     "verdicts.measurement": ("Change", "Compared", "Measurement"),
 }  # fmt: skip

@@ -945,7 +945,11 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A verdict, PASS, FAIL or INCONCLUSIVE, with the evidence for it."""
+    """A verdict, PASS, FAIL or INCONCLUSIVE, with the evidence for it.
+
+    >>> Verdict(Outcome.INCONCLUSIVE, None, Limit("accuracy", 0.9)).p_value is None
+    True
+    """
 
     outcome: Outcome
     interval: Interval | None

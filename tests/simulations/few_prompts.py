@@ -8,13 +8,14 @@ Every world is judged at a bound equal to its truth, 5 % a side. The seeds are u
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 from uncertainty import rate
 
-from pytest_t2i.audits.evidence import SIDES, weaker, whatever_some_show
+from pytest_t2i.audits.evidence import ALTERNATIVES
 from pytest_t2i.data import Evidence
 from pytest_t2i.metrics import INFO
 from pytest_t2i.statistics import (
@@ -23,7 +24,9 @@ from pytest_t2i.statistics import (
     prompt_bias_p_values,
     ranking,
 )
-from pytest_t2i.verdicts.caveats.equal_pictures import MOST_REPEATED
+from pytest_t2i.verdicts.caveats.built_in import READINGS
+from pytest_t2i.verdicts.caveats.equal_pictures import MOST_REPEATED, whatever_some_show
+from pytest_t2i.verdicts.caveats.seams import SIDES, weakest_evidence
 
 ALPHA, LEVEL = 0.05, 0.9
 Floats = np.ndarray
@@ -197,24 +200,44 @@ def pictures(rng: np.random.Generator, kind: str, share: float, images: int) -> 
     return Pictures(int(men[~repeat].sum()), int((~repeat).sum()), int(men.sum()), images)
 
 
+@dataclass
+class Counted:
+    """The judged prompts, with equal pictures counted once or each."""
+
+    prompts: list[Pictures]
+    each: bool = False
+
+    @property
+    def with_repeats(self) -> Counted:
+        """With equal pictures counted each."""
+        return Counted(self.prompts, each=True)
+
+    @property
+    def male(self) -> np.ndarray:
+        """Men of each prompt."""
+        return np.array([p.men if self.each else p.distinct_men for p in self.prompts])
+
+    @property
+    def female(self) -> np.ndarray:
+        """Women of each prompt."""
+        counts = [p.pictures if self.each else p.distinct for p in self.prompts]
+        return np.array(counts) - self.male
+
+
 def p_value(prompts: list[Pictures], limit: float, side: Literal["beyond", "within"]) -> float:
     """The p-value of a model's limit by the code that judges, for either way to count."""
     judged = [prompt for prompt in prompts if prompt.are_judged]
 
-    def evidence(men: list[int], all_: list[int]) -> Callable[[float, float], Evidence]:
-        male, female = np.array(men), np.array(all_) - np.array(men)
-        return lambda bound, _: Evidence(
-            model_bias_p_value(male, female, bound),
-            model_bias_p_value(male, female, bound, alternative="less"),
-        )
+    def evidence(bound: float, _: float) -> Evidence:
+        def p_values(counted: Counted, side: Literal["beyond", "within"]) -> list[float]:
+            counts = counted.male, counted.female
+            return [model_bias_p_value(*counts, bound, alternative=ALTERNATIVES[side])]
 
-    once = evidence([p.distinct_men for p in judged], [p.distinct for p in judged])
-    each = evidence([p.men for p in judged], [p.pictures for p in judged])
-    found = whatever_some_show(
-        lambda bound, level: weaker(once(bound, level), each(bound, level)),
-        len(prompts) - len(judged), len(prompts), INFO["model_bias_score"],
-    )(limit, 1.0 - ALPHA)  # fmt: skip
-    return float(getattr(found, side))
+        return weakest_evidence(READINGS, Counted(judged), p_values)[0]
+
+    silent = [""] * (len(prompts) - len(judged))
+    found, _ = whatever_some_show(evidence, silent, len(judged), INFO["model_bias_score"])
+    return float(getattr(found(limit, 1.0 - ALPHA), side))
 
 
 def repeated_prompt(kind: str, images: int, repeats: int, limit: float = 0.5) -> Wrong:

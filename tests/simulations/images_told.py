@@ -30,8 +30,13 @@ from pytest_t2i.statistics.planning import (
     images_needed,
     model_images_needed,
 )
-from pytest_t2i.verdicts.images_range import ImagesRange, change_range, images_range
-from pytest_t2i.verdicts.judge import compare, prompt_images_to_decide
+from pytest_t2i.verdicts.images_to_decide import (
+    ImagesRange,
+    change_range,
+    images_range,
+    more_by_power,
+)
+from pytest_t2i.verdicts.judge import compare
 from pytest_t2i.verdicts.measurement import TOLERATED
 
 LEVEL, RUNS = 0.95, 300
@@ -71,7 +76,7 @@ def prompt(bias: float, bound: float, n: int, *, runs: int, seed: int) -> Told:
     for _ in range(runs):
         men = int(rng.binomial(n, (1 + bias) / 2))
         found = abs(prompt_bias_interval(men, n - men, LEVEL))
-        more = prompt_images_to_decide(found.estimate, bound, n, prompts=100, level=LEVEL)
+        more = more_by_power(prompt_power, found.estimate, bound, n, Design(100, LEVEL))
         known.append((found, None if more is None else n + more))
     return _told(true, known, bound)
 

@@ -6,7 +6,6 @@ python tests/simulations/undetected.py 2000 > tests/simulations/undetected.md
 from __future__ import annotations
 
 import sys
-from functools import partial
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -15,9 +14,12 @@ from many_worlds import scores
 from uncertainty import rate
 
 from pytest_t2i.audits.bias import Bias
-from pytest_t2i.audits.score import Mean, Tally, family_in_worst_case
+from pytest_t2i.audits.score import Mean, Tally
 from pytest_t2i.data import Evidence, Outcome
+from pytest_t2i.statistics.shares import Beyond
 from pytest_t2i.statistics.undetected import worst_case_bounds
+from pytest_t2i.verdicts.caveats.built_in import READINGS
+from pytest_t2i.verdicts.caveats.seams import PValues, weakest_evidence
 from pytest_t2i.verdicts.judge import decide
 
 LEVEL = 0.95
@@ -66,11 +68,25 @@ def tallies(counts: Counts) -> list[Tally]:
     return [Tally.even(pair) for pair in zip(*counts[:2], strict=True)]
 
 
+class Counted(NamedTuple):
+    """The labelled images of each prompt, and how many have no label."""
+
+    tallies: list[Tally]
+    unknown: list[int]
+
+    def at_worst(self, side: Beyond) -> Counted:
+        """With labels that weaken a side most."""
+        pairs = zip(self.tallies, self.unknown, strict=True)
+        return Counted([tally.worst(unknown, side) for tally, unknown in pairs], self.unknown)
+
+
 def prompts(counts: Counts, bound: float) -> list[dict[str, Outcome]]:
     """Of each prompt of a family, by each rule."""
-    p_values = partial(Bias().p_values, bound=bound, level=LEVEL)
-    unknown = counts[2].tolist()
-    evidence = family_in_worst_case(p_values, tallies(counts), unknown, Tally.worst)
+
+    def p_values(counted: Counted, side: Beyond) -> PValues:
+        return Bias().p_values(counted.tallies, bound, LEVEL, side)
+
+    evidence = weakest_evidence(READINGS, Counted(tallies(counts), counts[2].tolist()), p_values)
     each = zip(*counts, strict=True)
     return [by_rule(e, one, bound) for e, one in zip(evidence, each, strict=True)]
 
@@ -78,6 +94,7 @@ def prompts(counts: Counts, bound: float) -> list[dict[str, Outcome]]:
 def model(counts: Counts, bound: float) -> dict[str, Outcome]:
     """Of the model bias score, by each rule."""
     samples = SimpleNamespace(unknown=counts[2], seed=0)
+    samples.with_repeats = samples
     score = Mean(Bias(), samples, tallies(counts))  # type: ignore[arg-type]
     return by_rule(score.evidence(bound, LEVEL), counts, bound)
 

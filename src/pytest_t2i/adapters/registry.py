@@ -54,6 +54,7 @@ GROUPS = {
     "label_file": "pytest_t2i.label_files",
     "audit": "pytest_t2i.audits",
     "metric": "pytest_t2i.metrics",
+    "caveat": "pytest_t2i.caveats",
     "command": "pytest_t2i.commands",
 }
 
@@ -439,6 +440,7 @@ class Registries:
     label_files: Registry = field(default_factory=lambda: Registry("label_file"))
     audits: Registry = field(default_factory=lambda: Registry("audit"))
     metrics: Registry = field(default_factory=lambda: Registry("metric"))
+    caveats: Registry = field(default_factory=lambda: Registry("caveat"))
 
     def of(self, kind: str) -> Registry:
         """The registry of a kind, which is a key of GROUPS."""

@@ -10,11 +10,10 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import FEMALE, MALE, DetectedPrompt, DetectedPrompts, listed
-from pytest_t2i.audits.evidence import ALTERNATIVES, SIDES, Beyond
+from pytest_t2i.audits.evidence import ALTERNATIVES
 from pytest_t2i.audits.score import (
     Labels,
     MeanChange,
-    PValues,
     Score,
     Tallies,
     Tally,
@@ -34,9 +33,11 @@ from pytest_t2i.statistics.change import (
 )
 from pytest_t2i.statistics.model import midpoints
 from pytest_t2i.statistics.permutation import paired_change_p_value
+from pytest_t2i.statistics.planning import prompt_power
 from pytest_t2i.statistics.ranks import Rank
-from pytest_t2i.statistics.shares import as_bias
+from pytest_t2i.statistics.shares import Beyond, as_bias
 from pytest_t2i.statistics.undetected import worst_case_bounds
+from pytest_t2i.verdicts.caveats.seams import PValues
 
 WORST = 5
 """Largest number of prompts named in a failure text."""
@@ -56,6 +57,7 @@ class Bias(Score[DetectedPrompt]):
     further = "more biased"
     incomparable = "no prompt has two clear images both in the baseline and now"
     growth_probabilities = staticmethod(growth_probabilities)
+    power = staticmethod(prompt_power)
 
     def tally(self, member: DetectedPrompt) -> Tally:
         return Tally(member.judged, EVEN)
@@ -131,8 +133,7 @@ class Bias(Score[DetectedPrompt]):
 
     def mean_p_value(self, tallies: Tallies, bound: float, side: Beyond) -> float:
         men, women = table(tallies).T
-        alternative = ALTERNATIVES[SIDES.index(side)]
-        return statistics.model_bias_p_value(men, women, bound, alternative=alternative)
+        return statistics.model_bias_p_value(men, women, bound, alternative=ALTERNATIVES[side])
 
     def described_of_model(self, samples: DetectedPrompts, *, corrected: bool) -> dict[str, Any]:
         # With people's labels the detector's own score stands in the remarks alone.

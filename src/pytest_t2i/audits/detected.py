@@ -16,11 +16,10 @@ from pytest_t2i.adapters.picture_files import without_origin
 from pytest_t2i.audits.audit import About
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.audits.evidence import whatever_some_show
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
-from pytest_t2i.data import Bounds, Detection, Evidence, MetricInfo, Prompt, sign_of
-from pytest_t2i.errors import ConfigurationError, some
+from pytest_t2i.data import Bounds, Detection, Prompt, sign_of
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import checksum, from_here
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.statistics.undetected import worst_case_bounds
@@ -28,8 +27,6 @@ from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
 from pytest_t2i.verdicts.measurement import Family
 
 MALE, FEMALE = "male", "female"
-NAMED = 5
-"""Largest number of prompts that a message names."""
 Member = TypeVar("Member")
 
 
@@ -342,20 +339,6 @@ class DetectedPrompts:
     def clear_images(self) -> int:
         """Images with a gender label."""
         return int((self.male + self.female).sum())
-
-    def despite_repeats(
-        self, evidence: Callable[[float, float], Evidence], judged: int, metric: MetricInfo
-    ) -> tuple[Callable[[float, float], Evidence], str | None]:
-        """Return the evidence of a mean over prompts, whatever those without a verdict show.
-
-        ``evidence`` is that of the ``judged`` prompts alone. The second value names the others,
-        for ``Measurement.despite_repeats``.
-        """
-        names = self.without_verdict
-        if not names:
-            return evidence, None
-        every = whatever_some_show(evidence, len(names), len(names) + judged, metric)
-        return every, some(names, NAMED)
 
 
 def listed(counts: Counter[str]) -> str:

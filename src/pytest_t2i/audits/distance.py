@@ -15,11 +15,9 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
-from pytest_t2i.audits.evidence import Beyond
 from pytest_t2i.audits.score import (
     Labels,
     MeanChange,
-    PValues,
     Score,
     Tallies,
     Tally,
@@ -41,6 +39,8 @@ from pytest_t2i.statistics.distances import (
 from pytest_t2i.statistics.gaps import interval_difference
 from pytest_t2i.statistics.permutation import group_change_p_value
 from pytest_t2i.statistics.ranks import Rank, group_ranking
+from pytest_t2i.statistics.shares import Beyond
+from pytest_t2i.verdicts.caveats.seams import PValues
 
 FURTHEST = 5
 """Largest number of prompts named in a failure text."""

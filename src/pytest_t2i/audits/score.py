@@ -16,13 +16,7 @@ import numpy as np
 
 from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, DistinctPictures
 from pytest_t2i.audits.early_stopping import Shown, State, Stopping, evidence
-from pytest_t2i.audits.evidence import (
-    ALTERNATIVES,
-    SIDES,
-    Beyond,
-    despite_equal_pictures,
-    in_worst_case,
-)
+from pytest_t2i.audits.evidence import ALTERNATIVES
 from pytest_t2i.audits.peoples_labels import by_annotators
 from pytest_t2i.data import Bounds, Evidence, Interval, MetricInfo
 from pytest_t2i.labels import LabelledSet
@@ -32,10 +26,13 @@ from pytest_t2i.statistics.gaps import interval_difference
 from pytest_t2i.statistics.group_sequential import stopped_share_interval
 from pytest_t2i.statistics.inversion import inverted_p_value
 from pytest_t2i.statistics.ranks import Rank
+from pytest_t2i.statistics.shares import Beyond
 from pytest_t2i.statistics.undetected import worst_case_labels
-from pytest_t2i.verdicts.measurement import Change, Family, Measurement
+from pytest_t2i.verdicts.caveats.built_in import READINGS
+from pytest_t2i.verdicts.caveats.equal_pictures import whatever_some_show
+from pytest_t2i.verdicts.caveats.seams import PValues, weakest_evidence
+from pytest_t2i.verdicts.measurement import Change, Family, Measurement, Power
 
-PValues = Sequence[float | None]
 Member = TypeVar("Member", bound=DistinctPictures)
 
 
@@ -143,6 +140,9 @@ class Score(Generic[Member]):
         """Return a p-value of each member; those for "beyond" are adjusted for their number."""
         raise NotImplementedError
 
+    power: Power | None = None
+    """Chance that a member is decided; None where it is not known."""
+
     def worst(self, tally: Tally, unknown: int, side: Beyond) -> Tally:
         """Return the tally with undetected images labelled so as to weaken a side most."""
         return tally.worst(unknown, side)
@@ -177,8 +177,7 @@ class Score(Generic[Member]):
 
     def mean_p_value(self, tallies: Tallies, bound: float, side: Beyond) -> float:
         """Return the p-value of one side, by inverting intervals."""
-        alternative = ALTERNATIVES[SIDES.index(side)]
-        return inverted_p_value(partial(self.mean, tallies), bound, alternative=alternative)
+        return inverted_p_value(partial(self.mean, tallies), bound, alternative=ALTERNATIVES[side])
 
     def described_of_model(self, samples: DetectedPrompts, *, corrected: bool) -> dict[str, Any]:
         """Return the other fields of the mean's ``Measurement``: absent, remarks, paper ..."""
@@ -243,6 +242,7 @@ def of_member(
         interval=interval_of(score, member),
         family=member.together.family(score.key, partial(family, score)),
         place=member.together.places[member.id],
+        power=score.power,
         change=None if change is None else partial(change, score, member),
         **score.described(member),
     )
@@ -271,9 +271,15 @@ def family(score: Score[Member], members: Sequence[Member]) -> Family:
     """Return the family of a test's members, whose evidence holds in the worst case."""
 
     def evidence_at(bound: float, level: float) -> list[Evidence]:
-        return despite_equal_pictures(
-            members, lambda counted: _family_evidence(score, counted, bound, level)
-        )
+        def p_values(counted: Members[Member], side: Beyond) -> PValues:
+            return counted.p_values(bound, level, side)
+
+        found = weakest_evidence(READINGS, Members(score, members), p_values)
+        # Others of the family may have undetected images where a member has none.
+        return [
+            entry if score.unknown(member) else entry._replace(labelled=None)
+            for entry, member in zip(found, members, strict=True)
+        ]
 
     intervals = (interval_of(score, member) for member in members)
     return Family(
@@ -282,38 +288,46 @@ def family(score: Score[Member], members: Sequence[Member]) -> Family:
     )
 
 
-def _tallies(score: Score[Member], members: Sequence[Member]) -> list[Tally]:
-    return [score.tally(member) for member in members]
+@dataclass(frozen=True)
+class Members(Generic[Member]):
+    """The members of a family, their images counted in one way."""
 
+    score: Score[Member]
+    members: Sequence[Member]
+    is_filled: bool = False
+    """Whether undetected images are labelled so as to weaken a side most."""
 
-def _family_evidence(
-    score: Score[Member], members: Sequence[Member], bound: float, level: float
-) -> list[Evidence]:
-    if score.of_share is not None and any(member.stopping is not None for member in members):
-        return evidence_at_looks(score, members, bound, level)
-    unknown = [score.unknown(member) for member in members]
-    p_values = partial(score.p_values, bound=bound, level=level)
-    return family_in_worst_case(p_values, _tallies(score, members), unknown, score.worst)
+    @property
+    def with_repeats(self) -> Members[Member]:
+        """The members with equal pictures counted each; itself where none are."""
+        members = [member.with_repeats for member in self.members]
+        is_same = all(each is old for each, old in zip(members, self.members, strict=True))
+        return self if is_same else replace(self, members=members)
 
+    def at_worst(self, side: Beyond) -> Members[Member]:
+        """Return the members with undetected images labelled; itself where none count."""
+        del side
+        may_hide = self.look or any(map(self.score.unknown, self.members))
+        return replace(self, is_filled=True) if may_hide else self
 
-def family_in_worst_case(
-    p_values: Callable[..., PValues],
-    tallies: Tallies,
-    unknown: Sequence[int],
-    worst: Callable[[Tally, int, Beyond], Tally],
-) -> list[Evidence]:
-    """Return evidence that holds in the worst case, and that of the labelled images alone."""
-    beyond, within = (
-        p_values([worst(t, u, side) for t, u in zip(tallies, unknown, strict=True)], side=side)
-        for side in SIDES
-    )
-    if not any(unknown):
-        return list(map(Evidence, beyond, within))
-    alone = zip(*(p_values(tallies, side=side) for side in SIDES), strict=True)
-    labelled = [
-        pair if u and pair[0] is not None else None for u, pair in zip(unknown, alone, strict=True)
-    ]
-    return list(map(Evidence, beyond, within, labelled))
+    @property
+    def look(self) -> bool:
+        """Whether members stopped by their own images."""
+        return self.score.of_share is not None and any(m.stopping for m in self.members)
+
+    def p_values(self, bound: float, level: float, side: Beyond) -> PValues:
+        """Return a p-value of each member; those for "beyond" are adjusted for their number."""
+        if self.look:
+            found = evidence_at_looks(
+                self.score, self.members, bound, level, labelled=not self.is_filled
+            )
+            return [getattr(entry, side) for entry in found]
+        tallies = [self.score.tally(member) for member in self.members]
+        if self.is_filled:
+            unknown = map(self.score.unknown, self.members)
+            pairs = zip(tallies, unknown, strict=True)
+            tallies = [self.score.worst(*pair, side) for pair in pairs]
+        return self.score.p_values(tallies, bound, level, side)
 
 
 # members that stopped by their own images
@@ -326,24 +340,15 @@ def settled(score: Score[Member], member: Member) -> State:
 
 
 def evidence_at_looks(
-    score: Score[Member], members: Sequence[Member], bound: float, level: float
+    score: Score[Member], members: Sequence[Member], bound: float, level: float, *, labelled: bool
 ) -> list[Evidence]:
     """Return the evidence by boundaries; there is none at another bound than the planned one."""
-    stops = [member.stopping for member in members if member.stopping is not None]
-    tests = [stop.test for stop in stops]
-    edges = [score.edge(tally, bound) for tally in _tallies(score, members)]
+    pairs = [(member, member.stopping) for member in members if member.stopping is not None]
+    tests = [stop.test for _, stop in pairs]
+    edges = [score.edge(score.tally(member), bound) for member in members]
     if [test.bound for test in tests] != edges:
         return [Evidence(1.0, 1.0) for _ in members]
-    pairs = list(zip(members, stops, strict=True))
-    worst = evidence([_looks(score, *pair) for pair in pairs], tests, level)
-    unknown = [score.unknown(member) for member in members]
-    if not any(unknown):
-        return worst
-    alone = evidence([_looks(score, *pair, labelled=True) for pair in pairs], tests, level)
-    return [
-        of_member._replace(labelled=part[:2]) if u else of_member
-        for u, of_member, part in zip(unknown, worst, alone, strict=True)
-    ]
+    return evidence([_looks(score, *pair, labelled=labelled) for pair in pairs], tests, level)
 
 
 def _looks(
@@ -452,19 +457,28 @@ class Mean:
         return _as_corrected(interval, self.correction.estimate(self.score, self.samples))
 
     def evidence(self, bound: float, level: float) -> Evidence:
-        """Return one-sided p-values that hold whatever the undetected images show.
+        """Return one-sided p-values that hold in all readings of the images."""
+        del level
+
+        def p_values(mean: Mean, side: Beyond) -> PValues:
+            return [mean.score.mean_p_value(mean.tallies, bound, side)]
+
+        (found,) = weakest_evidence(READINGS, self, p_values)
+        return found
+
+    @property
+    def with_repeats(self) -> Mean:
+        """The mean with equal pictures counted each; itself where none are, or people labelled."""
+        samples = self.samples if self.correction else self.samples.with_repeats
+        return self if samples is self.samples else Mean.of(self.score, samples)
+
+    def at_worst(self, side: Beyond) -> Mean:
+        """Return the mean with undetected images labelled so as to weaken a side most.
 
         With people's labels there is no worst case.
         """
-        del level
-
-        def p_value(mean: Mean, side: Beyond) -> float:
-            return mean.score.mean_p_value(mean.tallies, bound, side)
-
-        has_worst_case = self.correction is None and self.samples.unknown.any()
-        return in_worst_case(p_value, self, self._at_worst if has_worst_case else None)
-
-    def _at_worst(self, side: Beyond) -> Mean:
+        if self.correction is not None or not self.samples.unknown.any():
+            return self
         pairs = zip(self.tallies, self.samples.unknown.tolist(), strict=True)
         return replace(self, tallies=[tally.worst(unknown, side) for tally, unknown in pairs])
 
@@ -487,12 +501,12 @@ def of_model(
         metric = score.metric_of_model
         return Measurement(metric, "model", None, absent=why_no_verdict, is_of_model=True)
     mean = Mean.of(score, samples, correction)
-    evidence_at: Callable[[float, float], Evidence] = mean.evidence
-    despite = None
-    if correction is None:
-        evidence_at, despite = samples.despite_repeats(
-            partial(_despite_equal_pictures, score, samples), mean.judged, score.metric_of_model
-        )
+    evidence_at, despite = whatever_some_show(
+        mean.evidence,
+        [] if correction else samples.without_verdict,
+        mean.judged,
+        score.metric_of_model,
+    )
     described = score.described_of_model(samples, corrected=correction is not None)
     if correction is not None:
         remark = f"{correction.describe()}; uncorrected: {correction.uncorrected(score, samples)}"
@@ -510,15 +524,6 @@ def of_model(
         change=None if change is None else partial(change, score, samples),
         **described,
     )
-
-
-def _despite_equal_pictures(
-    score: Score[DetectedPrompt], samples: DetectedPrompts, bound: float, level: float
-) -> Evidence:
-    (found,) = despite_equal_pictures(
-        [samples], lambda ways: [Mean.of(score, s).evidence(bound, level) for s in ways]
-    )
-    return found
 
 
 def mean_interval_of(score: Score[DetectedPrompt], samples: DetectedPrompts) -> Interval | None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import base64
-import json
 import pickle
-from dataclasses import asdict
 from typing import Any
 
-import msgspec
 import pytest
 
 from pytest_t2i.data import Outcome
@@ -68,17 +65,20 @@ def shorten(report: Any) -> None:
         crash.message = crash.message.partition("\n")[0]
 
 
-def attach(report: Any, item: pytest.Item, *, is_worker: bool) -> None:
-    """Add the checks and records to the test's report, as plain types, which is all xdist sends."""
-    checks = item.stash.get(CHECKS, [])
-    report.t2i_checks = json.loads(json.dumps([asdict(check) for check in checks]))
-    compared = item.stash.get(COMPARED, [])
-    report.t2i_compared = pickled(compared) if is_worker else compared
+def attach(report: Any, item: pytest.Item) -> None:
+    """Add the checks and records to the test's report, as text, which xdist can send."""
+    report.t2i_judged = pickled((item.stash.get(CHECKS, []), item.stash.get(COMPARED, [])))
+
+
+def _judged(report: Any) -> tuple[list[Check], list[Compared]]:
+    """Return the checks of a report, and the records of what the test compared."""
+    text = getattr(report, "t2i_judged", None)
+    return ([], []) if text is None else unpickled(text)
 
 
 def checks_of(report: Any) -> list[Check]:
     """Return the checks of a report."""
-    return msgspec.convert(getattr(report, "t2i_checks", []), list[Check])
+    return _judged(report)[0]
 
 
 def gather(report: Any, session: Session) -> None:
@@ -90,13 +90,10 @@ def gather(report: Any, session: Session) -> None:
     if report.when == "call" and is_again:
         session.checks[:] = [check for check in session.checks if check.test != report.nodeid]
         session.failed_otherwise[:] = [n for n in session.failed_otherwise if n != report.nodeid]
-    checks = checks_of(report)
+    checks, compared = _judged(report)
     session.checks += checks
     if report.when == "call" and was_run:
-        compared = report.t2i_compared
-        session.compared[report.nodeid] = (
-            unpickled(compared) if isinstance(compared, str) else compared
-        )
+        session.compared[report.nodeid] = compared
     explained = any(_fails(check, session.settings.inconclusive) for check in checks)
     if report.failed and getattr(report, "t2i_marked", True) and not explained:
         session.failed_otherwise.append(report.nodeid)

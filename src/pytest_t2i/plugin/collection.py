@@ -6,7 +6,7 @@ import ast
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -29,36 +29,46 @@ from pytest_t2i.verdicts.limit import check_operator, limit
 from pytest_t2i.verdicts.limits_file import LimitFiles
 
 
-@lru_cache(maxsize=256)
-def limits_named_in(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the names passed to ``limit("...")`` without a bound, which a file must give.
+class _Limit(NamedTuple):
+    """What ``limit(...)`` is called with, where it can be read."""
 
-    >>> limits_named_in(limits_named_in.__wrapped__)
+    name: str
+    bound: Any
+    """None where the limits file gives it."""
+    is_read: bool
+    """Whether the bound is known."""
+    is_plain: bool
+    """Whether it is, and no reason is given, nor the name by its keyword."""
+
+
+@lru_cache(maxsize=256)
+def limits_in(function: Callable[..., Any]) -> tuple[tuple[str, Any], ...]:
+    """Return names and bounds of ``limit("...", 0.3)`` that can be read; None: the file's.
+
+    >>> limits_in(limits_in.__wrapped__)
     ()
     """
-    tree = _tree(function)
-    return () if tree is None else tuple(dict.fromkeys(_names(tree)))
-
-
-@lru_cache(maxsize=256)
-def bounds_given_in(function: Callable[..., Any]) -> tuple[tuple[str, Any], ...]:
-    """Return names and bounds of ``limit("...", 0.3)``, where names and bounds can be read.
-
-    >>> bounds_given_in(bounds_given_in.__wrapped__)
-    ()
-    """
-    tree, values = _tree(function), getattr(function, "__globals__", {})
+    tree, values = _tree(function), _known_to(function)
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree else ()
-    pairs = (_bound_of(node, values) for node in calls if _is_limit(node, values))
-    return tuple(dict.fromkeys(pair for pair in pairs if pair is not None))
+    limits = (_limit_of(node, values) for node in calls)
+    return tuple(dict.fromkeys((one.name, one.bound) for one in limits if one and one.is_read))
 
 
-def _bound_of(node: ast.Call, values: Mapping[str, Any]) -> tuple[str, Any] | None:
+def _limit_of(node: ast.AST, values: Mapping[str, Any]) -> _Limit | None:
+    """Return what ``limit(...)`` is called with; None for anything else, and an unknown name."""
+    if not isinstance(node, ast.Call) or not _is_limit(node, values):
+        return None
     arguments: dict[str | None, ast.expr] = dict(zip(("name", "bound"), node.args, strict=False))
     arguments |= {keyword.arg: keyword.value for keyword in node.keywords}
     name, bound = (_value(arguments.get(key), values) for key in ("name", "bound"))
-    is_known = isinstance(bound, int | float | str)
-    return (name, bound) if isinstance(name, str) and is_known else None
+    if not isinstance(name, str):
+        return None
+    is_read = None not in arguments and ("bound" not in arguments or isinstance(bound, Readable))
+    is_plain = is_read and all(keyword.arg == "bound" for keyword in node.keywords)
+    return _Limit(name, bound, is_read, is_plain)
+
+
+Readable = int | float | str
 
 
 class _AgainstLimit(NamedTuple):
@@ -82,7 +92,7 @@ def _against_limits_in(function: Callable[..., Any]) -> tuple[_AgainstLimit, ...
     >>> _against_limits_in(_against_limits_in.__wrapped__)
     ()
     """
-    tree, values = _tree(function), getattr(function, "__globals__", {})
+    tree, values = _tree(function), _known_to(function)
     nodes = list(ast.walk(tree)) if tree else []
     named: dict[str, list[ast.expr]] = {}
     for node in nodes:
@@ -102,20 +112,10 @@ def _against_limits_in(function: Callable[..., Any]) -> tuple[_AgainstLimit, ...
                 (left, right, sign),
                 (right, left, TURNED.get(sign, sign)),
             ):
-                name = _name_of_limit(limiting, values)
-                place = _attribute_of(measured)
-                if as_read and name and place:
-                    found.append(_AgainstLimit(*place, as_read, name))
+                against, place = _limit_of(limiting, values), _attribute_of(measured)
+                if as_read and against and place:
+                    found.append(_AgainstLimit(*place, as_read, against.name))
     return tuple(found)
-
-
-def _name_of_limit(node: ast.expr, values: Mapping[str, Any]) -> str:
-    """Return the name that ``limit(...)`` is called with; "" for anything else."""
-    if not isinstance(node, ast.Call) or not _is_limit(node, values):
-        return ""
-    named = (keyword.value for keyword in node.keywords if keyword.arg == "name")
-    name = _value(next(iter((*node.args, *named)), None), values)
-    return name if isinstance(name, str) else ""
 
 
 def _attribute_of(node: ast.expr) -> tuple[str, str] | None:
@@ -180,7 +180,7 @@ def _comparisons_counted(function: Callable[..., Any], recorded_runs: int = 1) -
     A comparison with ``baseline(...)`` counts once for each recorded run. None where the number is
     not known before the test runs: in a loop, or where none is found.
     """
-    tree, values = _tree(function), getattr(function, "__globals__", {})
+    tree, values = _tree(function), _known_to(function)
     if tree is None:
         return None
     count = sum(
@@ -220,29 +220,12 @@ def _comparison(node: ast.Compare, fixture: str) -> Comparison | None:
     left, absolute = node.left, False
     if isinstance(left, ast.Call) and isinstance(left.func, ast.Name) and left.func.id == "abs":
         left, absolute = left.args[0], True
-    limit = _limit(node.comparators[0])
-    if limit is None or not isinstance(left, ast.Attribute):
+    against = _limit_of(node.comparators[0], {})
+    if against is None or not against.is_plain or isinstance(against.bound, str):
         return None
-    if not isinstance(left.value, ast.Name) or left.value.id != fixture:
+    if not isinstance(left, ast.Attribute) or _attribute_of(left) != (fixture, left.attr):
         return None
-    return Comparison(fixture, left.attr, absolute, sign, *limit)
-
-
-def _limit(node: ast.AST) -> tuple[str, float | None] | None:
-    """Return name and bound of ``limit("name")`` or ``limit("name", 0.3)``."""
-    if not isinstance(node, ast.Call) or _called(node) != "limit":
-        return None
-    arguments = [
-        *node.args,
-        *(keyword.value for keyword in node.keywords if keyword.arg == "bound"),
-    ]
-    values = [node.value for node in arguments if isinstance(node, ast.Constant)]
-    if len(values) != len(node.args) + len(node.keywords) or not 1 <= len(values) <= 2:  # noqa: PLR2004 - name and bound
-        return None
-    name, bound = values[0], values[1] if len(values) > 1 else None
-    if not isinstance(name, str) or not isinstance(bound, int | float | None):
-        return None
-    return name, bound
+    return Comparison(fixture, left.attr, absolute, sign, against.name, against.bound)
 
 
 def _tree(function: Callable[..., Any]) -> ast.AST | None:
@@ -252,17 +235,11 @@ def _tree(function: Callable[..., Any]) -> ast.AST | None:
         return None
 
 
-def _names(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
-            continue
-        name = node.args[0]
-        if (
-            _called(node) == "limit"
-            and isinstance(name, ast.Constant)
-            and isinstance(name.value, str)
-        ):
-            yield name.value
+def _known_to(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """Return the names of the test's module that the test does not bind itself."""
+    own = getattr(getattr(function, "__code__", None), "co_varnames", ())
+    values = getattr(function, "__globals__", {})
+    return {name: value for name, value in values.items() if name not in own}
 
 
 def _called(node: ast.Call) -> str:
@@ -327,10 +304,11 @@ class Selecting:
 
     def _check(self, item: pytest.Function, test: SelectedTest) -> None:
         """Check that the limits, reference shares and recorded prompts of a test exist."""
-        for name in limits_named_in(item.function):
-            self.limits.look_up(name, test.file)
-        for name, bound in bounds_given_in(item.function):
-            self.limits.with_bound(name, bound, test.file)
+        for name, bound in limits_in(item.function):
+            if bound is None:
+                self.limits.look_up(name, test.file)
+            else:
+                self.limits.with_bound(name, bound, test.file)
         for compared in _against_limits_in(item.function):
             if compared.fixture in item.fixturenames:
                 self._check_compared(compared)

@@ -56,5 +56,10 @@ def pytest_t2i_mitigations() -> Mapping[str, Factory]:  # type: ignore[empty-bod
 
 
 @pytest.hookspec
+def pytest_t2i_caveats() -> Mapping[str, Callable[[], object]]:  # type: ignore[empty-body]
+    """Caveats by name; each factory, such as the class, gives an object with a seam's method."""
+
+
+@pytest.hookspec
 def pytest_t2i_encoders() -> Mapping[str, Factory]:  # type: ignore[empty-body]
     """Encoders by name; a factory takes LoadOptions, returns an Encoder."""

@@ -176,7 +176,7 @@ def _writer(config: pytest.Config) -> Any:
 
 OWN_HOOKS = (
     *("models", "detectors", "faces", "persons", "objects", "encoders", "executors"),
-    "mitigations",
+    *("mitigations", "caveats"),
 )
 """Kinds of components that a conftest.py may offer."""
 
@@ -380,7 +380,7 @@ class Run:
         report.t2i_marked = item.get_closest_marker("t2i") is not None
         if call.when == "call":
             shorten(report)
-            attach(report, item, is_worker=self.workers.is_worker)
+            attach(report, item)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

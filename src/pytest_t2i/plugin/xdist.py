@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import threading
 import time
 import uuid
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from filelock import Timeout
@@ -38,6 +37,19 @@ WAIT = 0.2
 """Seconds between checks of whether the workers that make images are done."""
 
 
+class HandedOver(NamedTuple):
+    """What a worker leaves to the controller at its end."""
+
+    work: Work
+    tests: list[SelectedTest]
+    counterparts: dict[str, tuple[str, ...]]
+    """Texts of prompts -> their counterparts, as the run's mitigation knows them."""
+    error: str | None
+    stopped: str | None
+    """Why it skipped its tests, if the budget was spent."""
+    is_made: bool
+
+
 class Workers:
     """This process and the other processes of the run; it is the only one without xdist."""
 
@@ -46,7 +58,7 @@ class Workers:
         worker_input: dict[str, Any] | None = getattr(config, "workerinput", None)
         self.is_worker = worker_input is not None
         self.are_used = not self.is_worker and getattr(config.option, "dist", "no") != "no"
-        self._parts: list[dict[str, str]] = []
+        self._parts: list[HandedOver] = []
         self._over = threading.Event()
         if worker_input is not None:
             session.components.run_id = worker_input[RUN_ID]
@@ -73,36 +85,36 @@ class Workers:
 
     def stop(self, node: Any) -> str | None:
         """Keep the counts of a worker that has ended; return its error."""
-        part = getattr(node, "workeroutput", {}).get(HANDED_OVER)
-        if part is None:
+        text = getattr(node, "workeroutput", {}).get(HANDED_OVER)
+        if text is None:
             return None
+        part: HandedOver = unpickled(text)
         self._parts.append(part)
-        return part["error"] or None
+        return part.error
 
     @property
     def have_stopped(self) -> bool:
         """Whether the budget did not suffice for the tests' images."""
-        return any(part["stopped"] for part in self._parts)
+        return any(part.stopped for part in self._parts)
 
     def adopt(self) -> bool:
         """Add the workers' needs and counts to the session; return False if images are missing."""
         self._over.set()
-        if self.are_used:
-            with suppress(OSError):
-                _progress_file(self._session).unlink(missing_ok=True)
-            self._session.store.forget(_made(self._session))
-        spent, judged, faults = self._counted()
+        if not self.are_used:
+            return False
+        with suppress(OSError):
+            _progress_file(self._session).unlink(missing_ok=True)
+        self._session.store.forget(_made(self._session))
+        counted = self._counted()
         if not self._parts:
             return False
-        self._session.work = merged(Work(**json.loads(part["work"])) for part in self._parts)
-        self._session.work.paid, self._session.work.judge_paid = spent, judged
-        self._session.work.faults = faults
+        self._session.work = merged(part.work for part in self._parts)
+        self._session.work.paid, self._session.work.judge_paid, self._session.work.faults = counted
         if (mitigating := self._session.components.mitigating()) is not None:
-            mitigating.adopt(json.loads(self._parts[0]["counterparts"]))
-        tests = unpickled(self._parts[0]["tests"])
-        self._session.tests = {test.node_id: test for test in tests}
-        self._session.selected = max(int(part["selected"]) for part in self._parts)
-        return any(part["is_made"] for part in self._parts)
+            mitigating.adopt(self._parts[0].counterparts)
+        self._session.tests = {test.node_id: test for test in self._parts[0].tests}
+        self._session.selected = max(len(part.tests) for part in self._parts)
+        return any(part.is_made for part in self._parts)
 
     def _counted(self) -> tuple[int, int, dict[str, int]]:
         """Return what all workers paid for, pictures and judgements, and the failures they met."""
@@ -121,15 +133,16 @@ class Workers:
         """Send the needs and counts of this worker to the controller."""
         output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
         mitigating = self._session.components.mitigating()
-        output[HANDED_OVER] = {
-            "work": json.dumps(asdict(self._session.work)),
-            "selected": str(len(self._session.tests)),
-            "tests": pickled(_sharing(self._session.tests.values())),
-            "counterparts": json.dumps({} if mitigating is None else mitigating.known),
-            "error": error or "",
-            "stopped": stopped or "",
-            "is_made": "yes" if is_made else "",
-        }
+        output[HANDED_OVER] = pickled(
+            HandedOver(
+                self._session.work,
+                _sharing(self._session.tests.values()),
+                {} if mitigating is None else dict(mitigating.known),
+                error,
+                stopped,
+                is_made,
+            )
+        )
 
 
 def _stop_with_controller() -> None:

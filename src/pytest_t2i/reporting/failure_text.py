@@ -13,7 +13,7 @@ from pytest_t2i.reporting.formatting import (
 )
 from pytest_t2i.sections.escaping import line
 from pytest_t2i.verdicts.check import Check
-from pytest_t2i.verdicts.images_range import images_range
+from pytest_t2i.verdicts.images_to_decide import images_range
 from pytest_t2i.verdicts.measurement import Measurement
 
 

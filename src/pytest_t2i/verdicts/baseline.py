@@ -11,11 +11,11 @@ from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline
-from pytest_t2i.verdicts.check import Check, check_of, current, record_check
+from pytest_t2i.verdicts.check import Check, checked, current, record_check
 from pytest_t2i.verdicts.limit import operator_of
 from pytest_t2i.verdicts.limits_file import MARGIN
 from pytest_t2i.verdicts.measurement import TOLERATED, Against, Change, Measurement, Sign
-from pytest_t2i.verdicts.reach import Found, reach
+from pytest_t2i.verdicts.reach import Found
 
 ANCHOR_MARGIN = 0.05
 """Growth since the anchor that is tolerated where the limits file states no margin: a permutation
@@ -88,12 +88,9 @@ class RecordedValue:
         return False
 
     def _compare(self, measurement: Measurement, sign: Sign) -> bool:
-        context = current()
         bound = self.margin.bound if self.margin else None
-        recorded, against = self.run.baseline, self.run.against
-        question = context.question(measurement, against, bound, recorded)
-        found = reach(question, context.caveats, self._found)
-        self.check = check_of(context.test, found, sign)
+        run = self.run
+        self.check = checked(measurement, run.against, bound, sign, self._found, run.baseline)
         return record_check(self.check, measurement.compared)
 
     def _found(self, measurement: Measurement, level: float) -> Found:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from pytest_t2i.data import (
     Count,
@@ -20,6 +22,7 @@ from pytest_t2i.data import (
 )
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts.caveats.built_in import BUILT_IN
 from pytest_t2i.verdicts.caveats.caveat import REMARK, Caveat
 from pytest_t2i.verdicts.caveats.how_decided import decided_by, how_decided
 from pytest_t2i.verdicts.caveats.moved_prompts import caveat_of
@@ -33,7 +36,7 @@ from pytest_t2i.verdicts.measurement import (
     Measurement,
     Sign,
 )
-from pytest_t2i.verdicts.reach import Reached
+from pytest_t2i.verdicts.reach import Found, Reached, reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +148,12 @@ class Check:
         return self.is_of_model or self.is_change
 
 
+NO_INTERVAL: Mapping[str, Any] = MappingProxyType(
+    {"estimate": None, "low": None, "high": None, "level": None, "method": "", "n": 0}
+)
+"""The fields of an Interval where there is none."""
+
+
 def check_of(test: str, reached: Reached, operator: Sign) -> Check:
     """Return the check of a verdict on a measurement."""
     measurement, verdict = reached.question.measurement, reached.verdict
@@ -154,12 +163,7 @@ def check_of(test: str, reached: Reached, operator: Sign) -> Check:
         metric=measurement.name,
         subject=measurement.subject,
         outcome=verdict.outcome,
-        estimate=interval.estimate if interval else None,
-        low=interval.low if interval else None,
-        high=interval.high if interval else None,
-        level=interval.level if interval else None,
-        method=interval.method if interval else "",
-        n=interval.n if interval else 0,
+        **(NO_INTERVAL if interval is None else asdict(interval)),
         operator=operator,
         bound=verdict.limit.bound,
         reason=verdict.limit.reason,
@@ -214,19 +218,8 @@ class JudgingContext:
 
     run: object = None
     """What knows the pictures, the detector and earlier runs of the test; None outside of a run."""
-    caveats: tuple[object, ...] = ()
-    """What qualifies verdicts beside the built-in caveats."""
-
-    def question(
-        self,
-        measurement: Measurement,
-        against: Against,
-        bound: float | None,
-        recorded: Baseline | None = None,
-    ) -> Question:
-        """Return what caveats are asked about a measurement, with its part of the run's error."""
-        part = None if self.share is None else self.share.spend()
-        return Question(measurement, against, bound, self.confidence, self.run, recorded, part)
+    caveats: tuple[object, ...] = BUILT_IN
+    """What qualifies verdicts (``built_in.all_caveats``)."""
 
 
 running: ContextVar[JudgingContext | None] = ContextVar("running", default=None)
@@ -241,6 +234,26 @@ def current() -> JudgingContext:
             "mark the test with @pytest.mark.t2i(...)"
         )
     return context
+
+
+def checked(
+    measurement: Measurement,
+    against: Against,
+    bound: float | None,
+    operator: Sign,
+    decide: Callable[[Measurement, float], Found],
+    recorded: Baseline | None = None,
+) -> Check:
+    """Return the check of a comparison of the running test, which spends its part of the error.
+
+    ``decide`` returns what the evidence says at a level.
+    """
+    context = current()
+    part = None if context.share is None else context.share.spend()
+    question = Question(
+        measurement, against, bound, context.confidence, context.run, recorded, part
+    )
+    return check_of(context.test, reach(question, context.caveats, decide), operator)
 
 
 def record_check(check: Check, compared: Compared | None = None) -> bool:

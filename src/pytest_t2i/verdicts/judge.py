@@ -10,14 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from pytest_t2i.data import TIE, Direction, Evidence, Interval, Limit, Outcome, Verdict
-from pytest_t2i.statistics.planning import Design, images_needed, prompt_power
 
 NO_EVIDENCE = "no evidence: there was nothing to measure"
-# Larger numbers of images are no useful advice: the estimate practically lies on the bound.
-MOST_IMAGES = 10_000_000
 
 
 def compare(interval: Interval, bound: float, worse: Direction) -> Outcome:
@@ -72,6 +68,10 @@ def decide(evidence: Evidence, level: float) -> Outcome:
     return Outcome.INCONCLUSIVE
 
 
+KEPT_OPEN = "; alone it would {}, but the evidence{} leaves it open"
+"""Why a check is INCONCLUSIVE whose interval leaves the limit out."""
+
+
 def judge(
     interval: Interval | None,
     limit: Limit,
@@ -79,8 +79,11 @@ def judge(
     *,
     evidence: Evidence | None = None,
     level: float = 0.95,
+    members: int = 1,
 ) -> Verdict:
-    """Return the verdict on one measurement.
+    """Return the verdict on one measurement, of as many members as share its error level.
+
+    Without evidence by p-values the interval is the evidence.
 
     >>> judge(None, Limit("model_bias_score", 0.3), "higher").outcome.value
     'INCONCLUSIVE'
@@ -88,10 +91,19 @@ def judge(
     _check(limit.bound, worse)
     if interval is None:
         return Verdict(Outcome.INCONCLUSIVE, None, limit, message=NO_EVIDENCE)
+    by_interval = compare(interval, limit.bound, worse)
+    message = _message(by_interval, interval, limit, worse)
     if evidence is None:
-        outcome = compare(interval, limit.bound, worse)
-        return Verdict(outcome, interval, limit, message=_message(outcome, interval, limit, worse))
-    return _verdict(interval, evidence, limit, worse, level)
+        return Verdict(by_interval, interval, limit, message=message)
+    outcome = by_interval if decide(evidence, level) is by_interval else Outcome.INCONCLUSIVE
+    if outcome is not by_interval:
+        others = (
+            f" at the one error level of its {members} checks" if members > 1 else " as a whole"
+        )
+        message += KEPT_OPEN.format(by_interval, others)
+    p_value = evidence.within if outcome is Outcome.PASS else evidence.beyond
+    labelled = None if evidence.labelled is None else decide(Evidence(*evidence.labelled), level)
+    return Verdict(outcome, interval, limit, p_value, message=message, labelled=labelled)
 
 
 def judge_family(
@@ -110,90 +122,15 @@ def judge_family(
     >>> [v.outcome.value for v in judge_family([fair, None], evidence, limit, "higher", level=0.95)]
     ['PASS', 'INCONCLUSIVE']
     """
-    _check(limit.bound, worse)
     if len(intervals) != len(evidence):
         raise ValueError(
             f"intervals and evidence must be equally long, got {len(intervals)} and {len(evidence)}"
         )
-    verdicts = []
-    for k, interval in enumerate(intervals):
-        if interval is None:
-            verdicts.append(Verdict(Outcome.INCONCLUSIVE, None, limit, message=NO_EVIDENCE))
-        else:
-            verdicts.append(_verdict(interval, evidence[k], limit, worse, level, len(intervals)))
-    return verdicts
-
-
-def more_images_to_decide(
-    interval: Interval, bound: float, worse: Direction, n_images: int
-) -> int | None:
-    """Return about how many more images would decide, if the estimate stayed the same.
-
-    The side of the interval that faces the bound must shrink to the distance between estimate and
-    bound; it shrinks with the square root of the number of images.
-
-    .. math:: n (half-width / distance)^2 - n
-
-    >>> more_images_to_decide(Interval(0.2, 0.0, 0.4, 0.95, "exact", 20), 0.3, "higher", 20)
-    60
-    """
-    if n_images < 1:
-        raise ValueError(f"n_images must be at least 1, got n_images={n_images!r}")
-    if compare(interval, bound, worse) is not Outcome.INCONCLUSIVE:
-        return 0
-    if worse == "away_from_zero":
-        interval = abs(interval)
-    estimate = interval.estimate
-    half = interval.high - estimate if estimate < bound else estimate - interval.low
-    distance = abs(estimate - bound)
-    if distance == 0.0 or n_images * (half / distance) ** 2 > MOST_IMAGES:
-        return None
-    return max(1, math.ceil(round(n_images * ((half / distance) ** 2 - 1.0), 6)))
-
-
-@lru_cache(maxsize=1024)
-def prompt_images_to_decide(
-    estimate: float, bound: float, n_images: int, *, prompts: int, level: float
-) -> int | None:
-    """Return about how many more images would decide a prompt's check, as in ``t2i plan``.
-
-    The number is the smallest with a power of one half if the true score equals the estimate, by
-    the exact power of the check among the prompts that share its error level.
-
-    >>> prompt_images_to_decide(0.9, 0.5, 10, prompts=100, level=0.95) > 0
-    True
-    """
-    design = Design(prompts, level)
-    total = images_needed(lambda n: prompt_power(estimate, bound, n, design), 0.5)
-    return None if total is None else max(1, total - n_images)
-
-
-KEPT_OPEN = "; alone it would {}, but the evidence{} leaves it open"
-"""Why a check is INCONCLUSIVE whose interval leaves the limit out."""
-
-
-def _and_others(members: int) -> str:
-    """Return what else weighs on the evidence, in words."""
-    return f" at the one error level of its {members} checks" if members > 1 else " as a whole"
-
-
-def _verdict(
-    interval: Interval,
-    evidence: Evidence,
-    limit: Limit,
-    worse: Direction,
-    level: float,
-    members: int = 1,
-) -> Verdict:
-    outcome, by_interval = decide(evidence, level), compare(interval, limit.bound, worse)
-    if outcome is not by_interval:
-        outcome = Outcome.INCONCLUSIVE
-    p_value = evidence.within if outcome is Outcome.PASS else evidence.beyond
-    message = _message(by_interval, interval, limit, "lower" if worse == "lower" else "higher")
-    if outcome is not by_interval:
-        message += KEPT_OPEN.format(by_interval, _and_others(members))
-    labelled = None if evidence.labelled is None else decide(Evidence(*evidence.labelled), level)
-    return Verdict(outcome, interval, limit, p_value, message=message, labelled=labelled)
+    n = len(intervals)
+    return [
+        judge(interval, limit, worse, evidence=of_member, level=level, members=n)
+        for interval, of_member in zip(intervals, evidence, strict=True)
+    ]
 
 
 def _message(outcome: Outcome, interval: Interval, limit: Limit, worse: Direction) -> str:

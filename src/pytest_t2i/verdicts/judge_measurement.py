@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from pytest_t2i.data import Direction, Limit, MetricInfo, Outcome, Verdict
 from pytest_t2i.verdicts import judge
+from pytest_t2i.verdicts.images_to_decide import more_images
 from pytest_t2i.verdicts.measurement import Measurement
 
 
@@ -30,7 +31,7 @@ def verdict_of(measurement: Measurement, limit: Limit, level: float) -> Verdict:
     if never_beyond(measurement.metric, limit.bound):
         return replace(verdict, outcome=Outcome.PASS, p_value=0.0, message=NEVER_BEYOND)
     if verdict.outcome is Outcome.INCONCLUSIVE:
-        verdict = replace(verdict, images_to_decide=_images_to_decide(measurement, limit, level))
+        verdict = replace(verdict, images_to_decide=more_images(measurement, limit.bound, level))
     return verdict
 
 
@@ -60,19 +61,3 @@ def never_beyond(metric: MetricInfo, bound: float) -> bool:
         return bound <= metric.low
     reach = max(-metric.low, metric.high) if metric.worse == "away_from_zero" else metric.high
     return bound >= reach
-
-
-def _images_to_decide(measurement: Measurement, limit: Limit, level: float) -> int | None:
-    interval, images = measurement.interval, measurement.images
-    if interval is None or not images:
-        return None
-    if measurement.family is not None and measurement.name == "prompt_bias_score":
-        return judge.prompt_images_to_decide(
-            abs(interval.estimate),
-            limit.bound,
-            images,
-            prompts=len(measurement.family),
-            level=level,
-        )
-    worse = _direction_of(measurement.metric)
-    return judge.more_images_to_decide(interval, limit.bound, worse, images) or None

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from pytest_t2i.data import Limit, MetricInfo
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.verdicts.check import Check, check_of, current, record_check
+from pytest_t2i.verdicts.check import Check, checked, current, record_check
 from pytest_t2i.verdicts.judge_measurement import as_judged, verdict_of
 from pytest_t2i.verdicts.limits_file import look_up, metric_of_limit, with_bound
 from pytest_t2i.verdicts.measurement import Measurement, Sign
-from pytest_t2i.verdicts.reach import Found, reach
+from pytest_t2i.verdicts.reach import Found
 
 
 def limit(name: str, bound: float | None = None, *, reason: str = "") -> LimitValue:
@@ -71,15 +71,14 @@ class LimitValue:
     def judge(self, measurement: Measurement, sign: Sign) -> bool:
         """Reach a verdict, record it, and tell whether the test goes on."""
         check_operator(measurement.metric, self.limit.metric, sign, self.bound)
-        context = current()
-        question = context.question(as_judged(measurement), "limit", self.bound)
-        found = reach(question, context.caveats, self._found)
-        self.check = check_of(context.test, found, sign)
+        self.check = checked(
+            as_judged(measurement),
+            "limit",
+            self.bound,
+            sign,
+            lambda judged, level: Found(verdict_of(judged, self.limit, level)),
+        )
         return record_check(self.check, measurement.compared)
-
-    def _found(self, measurement: Measurement, level: float) -> Found:
-        """Return the verdict by the evidence at a level."""
-        return Found(verdict_of(measurement, self.limit, level))
 
     def __repr__(self) -> str:
         return f"limit {self.limit.bound:g}"

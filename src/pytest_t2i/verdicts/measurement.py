@@ -20,6 +20,7 @@ from pytest_t2i.data import (
     Share,
     Verdict,
 )
+from pytest_t2i.statistics.planning import Design
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.judge import judge_family
 
@@ -47,6 +48,8 @@ class Family:
         return self._reached[key]
 
 
+Power = Callable[[float, float, int, Design], float]
+"""(true score, bound, images, what shares the error level) -> chance of a decided verdict."""
 TOLERATED = 0.1
 """Growth since the baseline up to which a model PASSes where the limits file states no margin."""
 DecidedBy = Literal["margin", "permutation test", "identical pictures"]
@@ -175,6 +178,8 @@ class Measurement:
     """Reason for which there is no interval."""
     remarks: tuple[str, ...] = ()
     """Lines for the failure text: the most biased prompts, where the pictures are."""
+    power: Power | None = None
+    """Chance that a member of the family is decided; None where it is not known."""
     worst_case: Bounds | None = None
     """Bounds of the score of these images over all labels of the undetected ones; None without
     any."""

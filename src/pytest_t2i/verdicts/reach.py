@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from pytest_t2i.data import Outcome, Verdict
-from pytest_t2i.verdicts.caveats.built_in import BUILT_IN
 from pytest_t2i.verdicts.caveats.caveat import Caveat
 from pytest_t2i.verdicts.caveats.seams import (
+    Levels,
     Question,
-    at_levels,
     levels_of,
     remarks_on,
     why_void,
@@ -39,19 +39,14 @@ class Reached(NamedTuple):
 
 def reach(
     question: Question,
-    more: tuple[object, ...],
+    caveats: tuple[object, ...],
     decide: Callable[[Measurement, float], Found],
 ) -> Reached:
-    """Return the verdict that ``decide`` reaches, with all caveats: our own and ``more``."""
-    caveats = (*BUILT_IN, *more)
+    """Return the verdict that ``decide`` reaches, with what the caveats make of it."""
     if because := why_void(question, caveats):
         without = question.measurement.without_evidence(because)
         question = replace(question, measurement=without)
-    found, held = at_levels(
-        levels_of(question, caveats),
-        lambda level: decide(question.measurement, level),
-        lambda found: found.verdict,
-    )
+    found, held = at_levels(levels_of(question, caveats), partial(decide, question.measurement))
     verdict = found.verdict
     if held:
         text = f"{held}; {verdict.message}" if verdict.message else held
@@ -62,3 +57,14 @@ def reach(
     if any(remark.lacks for remark in remarks):
         verdict = replace(verdict, images_to_decide=None)
     return Reached(question, verdict, remarks, found.change)
+
+
+def at_levels(levels: Levels, decide: Callable[[float], Found]) -> tuple[Found, str]:
+    """Return what is decided, and why it does not fail although it would at its own level."""
+    found = decide(levels.own)
+    if levels.to_fail is None or found.verdict.outcome is not Outcome.FAIL:
+        return found, ""
+    if levels.to_fail >= 1.0:
+        return found, levels.held
+    strict = decide(max(levels.to_fail, levels.own))
+    return strict, "" if strict.verdict.outcome is Outcome.FAIL else levels.held

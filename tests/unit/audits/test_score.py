@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from unit.audits.seen import samples_of
 
 from pytest_t2i.audits.bias import Bias
 from pytest_t2i.audits.detected import Siblings
 from pytest_t2i.audits.distance import EVEN, Distance
 from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.audits.score import Mean, Tally, family, interval_of, of_model, worst_case_of
+from pytest_t2i.audits.score import (
+    Mean,
+    Members,
+    Tally,
+    family,
+    interval_of,
+    of_model,
+    worst_case_of,
+)
 from pytest_t2i.data import Evidence
 from pytest_t2i.prompts.references import uniform
 from pytest_t2i.statistics.group_sequential import SequentialTest, stopped_share_interval
+from pytest_t2i.verdicts.caveats.built_in import READINGS
 from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
+from pytest_t2i.verdicts.caveats.seams import weakest_evidence
 
 SCORES = {
     "bias": Bias(),
@@ -64,6 +77,48 @@ def test_undetected_images_weaken_both_sides(name):
     assert worst.labelled == pytest.approx(plain[:2])
     assert worst.beyond >= plain.beyond
     assert worst.within >= plain.within
+
+
+@st.composite
+def counted(draw):
+    """What a prompt's pictures show, and how many of the last ones repeat others."""
+    letters = draw(st.text("mmff-", min_size=6, max_size=16))
+    return letters, draw(st.integers(0, len(letters) // 10))
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.lists(counted(), min_size=1, max_size=3),
+    st.sampled_from(sorted(SCORES)),
+    st.sampled_from([0.1, 0.3, 0.5, 0.8]),
+)
+def test_a_reading_never_strengthens_evidence(prompts, name, bound):
+    samples = samples_of({str(k): letters for k, (letters, _) in enumerate(prompts)})
+    members = [
+        replace(s, seeds=s.seeds[: len(s.seeds) - repeats], planned=s.seeds)
+        for s, (_, repeats) in zip(samples, prompts, strict=True)
+    ]
+    for member in members:
+        member.observations.repeats = lambda _, seeds: Repeats(100, 95, 0)
+    score, samples = SCORES[name], replace(samples, members=tuple(members))
+
+    def of_family(way, side):
+        return way.p_values(bound, 0.95, side)
+
+    def of_mean(way, side):
+        return [score.mean_p_value(way.tallies, bound, side)]
+
+    cases = [(Members(score, members), of_family)]
+    mean = Mean.of(score, samples)
+    # A mean needs a labelled image, as its interval does; those of distances take long.
+    cases += [(mean, of_mean)] * bool(mean.judged and name == "bias")
+    for whole, p_values in cases:
+        for reading in READINGS:
+            ways = [weakest_evidence(r, whole, p_values) for r in ((), (reading,), READINGS)]
+            for fewer, more in itertools.pairwise(ways):
+                for before, now in zip(fewer, more, strict=True):
+                    sides = zip(weakest(before), weakest(now), strict=True)
+                    assert all(weak >= strong - 1e-9 for strong, weak in sides)
 
 
 @pytest.mark.parametrize("name", SCORES)

@@ -7,9 +7,8 @@ import pytest
 from pytest_t2i import limit
 from pytest_t2i.plugin.collection import (
     Comparison,
-    bounds_given_in,
     comparisons_in,
-    limits_named_in,
+    limits_in,
 )
 
 OWN = 0.5
@@ -75,13 +74,22 @@ def several(samples):
 
 
 def test_bounds_are_read_wherever_they_stand():
-    assert bounds_given_in(bounds) == (("model_bias_score", 0.3), ("model_bias_score.strict", 0.2))
-    assert bounds_given_in(a_name) == (("prompt_bias_score", 0.5),)
-    assert bounds_given_in(plain) == bounds_given_in(len) == ()
+    assert limits_in(bounds) == (("model_bias_score", 0.3), ("model_bias_score.strict", 0.2))
+    assert limits_in(a_name) == (("prompt_bias_score", 0.5),)
+    assert limits_in(len) == ()
+    assert limits_in(plain) == (("prompt_bias_score", None),)
     own, quarter, negative = (("model_bias_score", bound) for bound in (0.5, 0.25, -0.5))
     # That True is no number is told by who checks the bounds.
     no_number = ("model_bias_score", True)
-    assert set(bounds_given_in(several)) == {own, quarter, negative, ("a", 1.0), no_number}
+    assert set(limits_in(several)) == {own, quarter, negative, ("a", 1.0), no_number}
+
+
+def a_parameter(samples, OWN):  # noqa: N803 - the name of the module's number
+    assert samples.model_bias_score <= limit("model_bias_score", OWN)
+
+
+def test_a_name_that_the_test_binds_itself_is_not_the_modules():
+    assert limits_in(a_parameter) == ()
 
 
 def test_plain_comparisons_are_read():
@@ -92,8 +100,6 @@ def test_plain_comparisons_are_read():
         Comparison("samples", "model_bias_score", False, "<", "model_bias_score", 0.3),
         Comparison("samples", "model_bias_score", False, "<=", "model_bias_score.strict", 0.2),
     )
-    assert limits_named_in(plain) == ("prompt_bias_score",)
-    assert limits_named_in(bounds) == ()
 
 
 @pytest.mark.parametrize(

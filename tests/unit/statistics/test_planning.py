@@ -19,7 +19,7 @@ from pytest_t2i.statistics.planning import (
     gate_power,
     model_images_needed,
 )
-from pytest_t2i.verdicts import judge as verdicts
+from pytest_t2i.verdicts.images_to_decide import more_by_interval, more_by_power
 
 LONE = Design(prompts=1)
 
@@ -112,14 +112,14 @@ def test_the_plan_and_the_message_of_an_open_verdict_agree(bias: float, bound: f
     design = Design(prompts=7)
     wanted = planning.images_needed(lambda n: planning.prompt_power(bias, bound, n, design), 0.5)
     assert wanted is not None
-    told = verdicts.prompt_images_to_decide(bias, bound, 10, prompts=7, level=0.95)
+    told = more_by_power(planning.prompt_power, bias, bound, 10, Design(7, 0.95))
     assert told == max(1, wanted - 10)
     planned = planning.images_needed(lambda n: planning.prompt_power(bias, bound, n, LONE), 0.5)
     assert planned is not None
     n = 20
     men = round(n * (1 + bias) / 2)
     result = statistics.prompt_bias_interval(men, n - men, 0.95)
-    more = verdicts.more_images_to_decide(abs(result), bound, "higher", n)
+    more = more_by_interval(abs(result), bound, "higher", n)
     assert more is not None
     # What is told of other metrics goes by a two-sided interval and a square-root law; exact
     # tests are one-sided beyond the limit and so need less there.

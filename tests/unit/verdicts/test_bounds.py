@@ -9,10 +9,13 @@ import pytest
 from pytest_t2i.data import Bounds, Evidence, Interval, Limit, MetricInfo, Outcome, Verdict
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO
+from pytest_t2i.statistics.planning import Design, prompt_power
 from pytest_t2i.verdicts import judge
+from pytest_t2i.verdicts.caveats.built_in import BUILT_IN
 from pytest_t2i.verdicts.caveats.seams import Question
 from pytest_t2i.verdicts.caveats.undetected import Undetected
 from pytest_t2i.verdicts.check import check_of
+from pytest_t2i.verdicts.images_to_decide import more_by_interval, more_by_power
 from pytest_t2i.verdicts.judge_measurement import never_beyond, verdict_of
 from pytest_t2i.verdicts.limits_file import checked_limit
 from pytest_t2i.verdicts.measurement import Family, Measurement, unchanged
@@ -54,20 +57,15 @@ def test_zero_is_a_bound_of_what_leans_to_either_side():
 
 
 def test_one_image_may_ask_for_more():
-    assert judge.more_images_to_decide(interval(0.4, 0.8), 0.5, "higher", 1) == 3
+    assert more_by_interval(interval(0.4, 0.8), 0.5, "higher", 1) == 3
     # Half-width and distance are alike up to rounding.
-    assert (
-        judge.more_images_to_decide(
-            Interval(0.1, 0.0, 0.5 + 1e-9, 0.9, "test", 9), 0.5, "higher", 9
-        )
-        == 1
-    )
+    assert more_by_interval(Interval(0.1, 0.0, 0.5 + 1e-9, 0.9, "test", 9), 0.5, "higher", 9) == 1
 
 
 def test_more_than_ten_million_images_are_no_advice():
     def asked(distance):
         seen = Interval(0.5 + distance, 0.4, 0.9, 0.95, "test", 100)
-        return judge.more_images_to_decide(seen, 0.5, "higher", 100)
+        return more_by_interval(seen, 0.5, "higher", 100)
 
     # (0.1 + d)^2 / d^2 times 100 reaches ten million at d = 0.1 / (sqrt(1e5) - 1).
     edge = 0.1 / (math.sqrt(1e5) - 1)
@@ -76,9 +74,9 @@ def test_more_than_ten_million_images_are_no_advice():
 
 
 def test_a_prompt_asks_for_at_least_one_image_more():
-    asked = judge.prompt_images_to_decide(0.9, 0.3, 40, prompts=1, level=0.95)
+    asked = more_by_power(prompt_power, 0.9, 0.3, 40, Design(1, 0.95))
     assert asked == 1
-    assert judge.prompt_images_to_decide(0.3, 0.3, 40, prompts=1, level=0.95) is None
+    assert more_by_power(prompt_power, 0.3, 0.3, 40, Design(1, 0.95)) is None
 
 
 def test_a_check_of_nothing_counts_no_image():
@@ -152,7 +150,9 @@ def test_an_open_verdict_may_hang_on_the_undetected(evidence, bounds, outcome, h
         evidence=lambda _bound, _level: evidence,
     )  # fmt: skip
     found = reach(
-        Question(measured, "limit", 0.3), (), lambda m, level: Found(verdict_of(m, limit, level))
+        Question(measured, "limit", 0.3),
+        BUILT_IN,
+        lambda m, level: Found(verdict_of(m, limit, level)),
     )
     check = check_of("t", found, "<=")
     assert (check.outcome.value, bool(check.lacks)) == (outcome, hangs)
@@ -170,16 +170,17 @@ def test_without_any_label_the_undetected_are_what_is_wanting(bounds):
     assert bool(caveat and caveat.lacks) is bool(bounds)
 
 
-@pytest.mark.parametrize("metric", ["prompt_bias_score", "model_bias_score"])
-def test_a_prompt_of_a_family_asks_for_images_by_its_own_test(metric):
-    limit, seen = Limit(metric, 0.5), Interval(0.2, 0.0, 0.6, 0.95, "test", 20)
+@pytest.mark.parametrize("power", [prompt_power, None])
+def test_a_member_asks_for_images_by_its_own_test(power):
+    limit, seen = Limit("prompt_bias_score", 0.5), Interval(0.2, 0.0, 0.6, 0.95, "test", 20)
     family = Family((seen, seen), lambda _bound, _level: [Evidence(0.4, 0.3)] * 2)
-    measured = Measurement(INFO[metric], "profession-nurse", seen, images=20, family=family)
+    known = {"images": 20, "family": family, "power": power}
+    measured = Measurement(INFO["prompt_bias_score"], "profession-nurse", seen, **known)
     asked = verdict_of(measured, limit, 0.95).images_to_decide
-    by_test = judge.prompt_images_to_decide(0.2, 0.5, 20, prompts=2, level=0.95)
-    by_interval = judge.more_images_to_decide(seen, 0.5, "higher", 20)
+    by_test = more_by_power(prompt_power, 0.2, 0.5, 20, Design(2, 0.95))
+    by_interval = more_by_interval(seen, 0.5, "higher", 20)
     assert by_test != by_interval
-    assert asked == (by_test if metric == "prompt_bias_score" else by_interval)
+    assert asked == (by_interval if power is None else by_test)
 
 
 def test_a_measurement_says_what_it_is_of():

@@ -9,6 +9,7 @@ from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts import judge as verdicts
 from pytest_t2i.verdicts.caveats.seams import Question
 from pytest_t2i.verdicts.caveats.undetected import Undetected
+from pytest_t2i.verdicts.images_to_decide import more_by_interval
 from pytest_t2i.verdicts.measurement import Measurement
 
 PASS, FAIL, OPEN = Outcome.PASS, Outcome.FAIL, Outcome.INCONCLUSIVE
@@ -102,14 +103,14 @@ def test_evidence_and_the_interval_decide_together(
 
 
 def test_images_to_decide() -> None:
-    assert verdicts.more_images_to_decide(interval(0.1, 0.9), 0.5, "higher", 20) is None
-    assert verdicts.more_images_to_decide(interval(0.1, 0.2), 0.5, "higher", 20) == 0
-    assert verdicts.more_images_to_decide(interval(0.0998, 0.9), 0.5, "higher", 20) is None
-    assert verdicts.more_images_to_decide(interval(0.4, 0.8), 0.5, "higher", 25) == 75
-    assert verdicts.more_images_to_decide(interval(0.4, 0.8), 0.5, "lower", 25) == 75
-    assert verdicts.more_images_to_decide(interval(-0.8, -0.4), 0.5, "away_from_zero", 25) == 75
+    assert more_by_interval(interval(0.1, 0.9), 0.5, "higher", 20) is None
+    assert more_by_interval(interval(0.1, 0.2), 0.5, "higher", 20) == 0
+    assert more_by_interval(interval(0.0998, 0.9), 0.5, "higher", 20) is None
+    assert more_by_interval(interval(0.4, 0.8), 0.5, "higher", 25) == 75
+    assert more_by_interval(interval(0.4, 0.8), 0.5, "lower", 25) == 75
+    assert more_by_interval(interval(-0.8, -0.4), 0.5, "away_from_zero", 25) == 75
     with pytest.raises(ValueError, match="n_images=0"):
-        verdicts.more_images_to_decide(interval(0.1, 0.9), 0.5, "higher", 0)
+        more_by_interval(interval(0.1, 0.9), 0.5, "higher", 0)
 
 
 def test_a_family_is_judged_member_by_member() -> None:

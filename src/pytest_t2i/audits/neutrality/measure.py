@@ -12,7 +12,6 @@ import numpy as np
 from pytest_t2i.audits.context import AskedTest, AuditContext
 from pytest_t2i.audits.contrast_audit import NAMED, Contrast, Unit, Units
 from pytest_t2i.audits.detected import DistinctPictures
-from pytest_t2i.audits.evidence import despite_equal_pictures, whatever_some_show
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.data import (
     FINAL_LATENT,
@@ -23,12 +22,16 @@ from pytest_t2i.data import (
     Triplet,
     digest,
 )  # fmt: skip
-from pytest_t2i.errors import ConfigurationError, some
+from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.generation.spaces import PAPER, PIXELS, SPACES, encoder_of, is_space, space_words
 from pytest_t2i.metrics import INFO, diff_pix, similarity, split_product, ssim
 from pytest_t2i.sections.words import several
 from pytest_t2i.statistics.means import REACH, gap_sign_p_value
+from pytest_t2i.statistics.shares import Beyond
+from pytest_t2i.verdicts.caveats.built_in import READINGS
+from pytest_t2i.verdicts.caveats.equal_pictures import whatever_some_show
+from pytest_t2i.verdicts.caveats.seams import PValues, weakest_evidence
 from pytest_t2i.verdicts.measurement import Measurement
 
 METHOD = 2
@@ -236,9 +239,10 @@ class TripletSamples:
         units, left_out = self.units(space), self._without_verdict(space)
         evidence, despite = self._evidence(space), "" if space == PROMPT else None
         if left_out and units.members:
-            every = len(units.members) + len(left_out)
-            evidence = whatever_some_show(evidence, len(left_out), every, INFO[GAP.metric])
-            despite = some([member.triplet.neutral.name for member in left_out], NAMED)
+            names = [member.triplet.neutral.name for member in left_out]
+            evidence, despite = whatever_some_show(
+                evidence, names, len(units.members), INFO[GAP.metric]
+            )
         images = sum(3 * len(member.seeds) for member in self.members)
         is_of_model = len(self.members) != 1
         return units.measured(
@@ -258,11 +262,14 @@ class TripletSamples:
             return self.units(space).arms(GAP_OF_TEXTS).evidence
 
         def evidence(bound: float, level: float) -> Evidence:
-            (model_evidence,) = despite_equal_pictures(
-                [self],
-                lambda ways: [way.units(space).arms(GAP).evidence(bound, level) for way in ways],
-            )
-            return model_evidence
+            del level
+
+            def p_values(way: TripletSamples, side: Beyond) -> PValues:
+                beyond, within = way.units(space).arms(GAP).p_values(bound)
+                return [beyond if side == "beyond" else within]
+
+            (found,) = weakest_evidence(READINGS, self, p_values)
+            return found
 
         return evidence
 

@@ -94,7 +94,7 @@ class Objects(CountedTriplets):
         """Return the p-values per object, for each alternative."""
         seed, paired, bound = self.seed, self.is_paired, max(bound, FAIR)
         p_values = partial(object_bias_p_values, men, women, bound)
-        return [p_values(seed=seed, alternative=a, paired=paired) for a in ALTERNATIVES]
+        return [p_values(seed=seed, alternative=a, paired=paired) for a in ALTERNATIVES.values()]
 
     def _sides(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         women, men = self.gendered.counts.swapaxes(0, 1)

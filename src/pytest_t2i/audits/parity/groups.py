@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from typing import NamedTuple
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.detected import (
@@ -12,12 +12,7 @@ from pytest_t2i.audits.detected import (
     DetectedPrompt,
     DetectedPrompts,
 )
-from pytest_t2i.audits.evidence import (
-    ALTERNATIVES,
-    SIDES,
-    Beyond,
-    in_worst_case,
-)
+from pytest_t2i.audits.evidence import ALTERNATIVES
 from pytest_t2i.audits.samples import by_concept
 from pytest_t2i.data import Bounds, Evidence, Interval
 from pytest_t2i.errors import UnknownNameError
@@ -28,7 +23,10 @@ from pytest_t2i.statistics.gaps import (
     parity_shares,
     widest_gap,
 )
+from pytest_t2i.statistics.shares import Beyond
 from pytest_t2i.statistics.undetected import worst_case_groups
+from pytest_t2i.verdicts.caveats.built_in import READINGS
+from pytest_t2i.verdicts.caveats.seams import PValues, weakest_evidence
 from pytest_t2i.verdicts.measurement import Measurement
 
 
@@ -85,32 +83,36 @@ def parity_difference(samples: DetectedPrompts, axis: str, label: str = "") -> M
         is_of_model=True,
         interval=interval,
         images=total,
-        evidence=partial(_difference_evidence, images, unknown),
+        evidence=CountedGroups(images, unknown).evidence,
         absent=f"fewer than two of {len(groups)} groups have a clear image among {total} images",
         remarks=tuple(remarks),
         worst_case=_worst_case(groups, counted),
     )
 
 
-Images = dict[str, list[list[float]]]
+class CountedGroups(NamedTuple):
+    """The images of each group by prompt: 1 for those of the counted label, else 0."""
 
+    images: Mapping[str, Sequence[Sequence[float]]]
+    unknown: Mapping[str, Sequence[int]]
+    """Undetected images of the worst case, by prompt."""
 
-def _difference_evidence(
-    images: Images,
-    unknown: dict[str, list[int]],
-    bound: float,
-    level: float,
-) -> Evidence:
-    """Return evidence that holds in the worst case, and that of the labelled images alone."""
-    del level
+    def at_worst(self, side: Beyond) -> CountedGroups:
+        """Return the groups with labels of undetected images that weaken a side most."""
+        if not any(map(any, self.unknown.values())):
+            return self
+        return CountedGroups(worst_case_groups(self.images, self.unknown, side), {})
 
-    def p_value(of_side: Images, side: Beyond) -> float:
-        alternative = ALTERNATIVES[SIDES.index(side)]
-        return parity_difference_p_value(of_side, bound, alternative=alternative)
+    def p_values(self, bound: float, side: Beyond) -> PValues:
+        """Return the p-value of a side."""
+        alternative = ALTERNATIVES[side]
+        return [parity_difference_p_value(self.images, bound, alternative=alternative)]
 
-    has_worst_case = any(map(any, unknown.values()))
-    worst = partial(worst_case_groups, images, unknown) if has_worst_case else None
-    return in_worst_case(p_value, images, worst)
+    def evidence(self, bound: float, level: float) -> Evidence:
+        """Return evidence of the widest difference of shares, in all readings."""
+        del level
+        (found,) = weakest_evidence(READINGS, self, lambda way, side: way.p_values(bound, side))
+        return found
 
 
 def _checked_label(samples: DetectedPrompts, label: str) -> str:

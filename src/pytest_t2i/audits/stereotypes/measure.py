@@ -13,11 +13,9 @@ from pytest_t2i.audits.detected import DistinctPictures, Siblings, siblings_of
 from pytest_t2i.audits.early_stopping import State, Stopping, StoppingRule
 from pytest_t2i.audits.emergence.measure import Emergence
 from pytest_t2i.audits.emergence.predisposition import PRESENT, Predisposition, of_attribute
-from pytest_t2i.audits.evidence import Beyond
 from pytest_t2i.audits.instruments import Instruments
 from pytest_t2i.audits.observations import Observations
 from pytest_t2i.audits.score import (
-    PValues,
     Score,
     Tallies,
     Tally,
@@ -33,7 +31,8 @@ from pytest_t2i.prompts import Stereotype
 from pytest_t2i.sections.words import several
 from pytest_t2i.statistics.families import family_share_p_values
 from pytest_t2i.statistics.group_sequential import SequentialTest
-from pytest_t2i.statistics.shares import excess, in_direction
+from pytest_t2i.statistics.shares import Beyond, excess, in_direction
+from pytest_t2i.verdicts.caveats.seams import PValues
 from pytest_t2i.verdicts.measurement import Measurement
 
 

@@ -23,7 +23,6 @@ from pytest_t2i.runs.session.running_test import KnownOfTest
 from pytest_t2i.runs.session.selection import Comparison, SelectedTest
 from pytest_t2i.runs.session.session import Session
 from pytest_t2i.statistics.group_sequential import SequentialTest
-from pytest_t2i.verdicts.caveats.built_in import BUILT_IN
 from pytest_t2i.verdicts.caveats.seams import Question, why_void
 from pytest_t2i.verdicts.limits_file import LimitFiles
 
@@ -207,7 +206,8 @@ class Rounds:
         (comparison,) = test.comparisons
         value = self.results.fixture(comparison.fixture, test)
         known = KnownOfTest(self.results, test)
-        if why_void(Question(getattr(value, comparison.metric), "limit", run=known), BUILT_IN):
+        question = Question(getattr(value, comparison.metric), "limit", run=known)
+        if why_void(question, self.session.caveats):
             return True  # more pictures of a cache or of a constant seed decide nothing
         rule = self._rule(comparison)
         return rule is not None and rule.state(value) != "open"

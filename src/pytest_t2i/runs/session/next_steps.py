@@ -20,9 +20,9 @@ from pytest_t2i.runs.session import calibration
 from pytest_t2i.runs.session.earlier_looks import fresh_seed
 from pytest_t2i.runs.session.results import Results
 from pytest_t2i.runs.session.session import Session
-from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.caveats.undetected import lack_labels
 from pytest_t2i.verdicts.check import Check
+from pytest_t2i.verdicts.images_to_decide import change_range, middle_range, more_by_interval
 
 LABELS = 200
 """Number of images that people label: it shows an accuracy of 0.9 to within about 0.05."""
@@ -336,7 +336,7 @@ def _more_images(results: Results, inconclusive: list[Check], command: str) -> I
     session = results.session
     if not inconclusive:
         return
-    images = _of_audit(results, inconclusive) or _needed_by_prompts(results, inconclusive)
+    images = _images_to_decide(results, inconclusive)
     if images is None or not 0 < images <= MOST_SENSIBLE:
         images = TO_HALVE * session.settings.images
         yield (
@@ -357,17 +357,25 @@ def _more_images(results: Results, inconclusive: list[Check], command: str) -> I
         )
 
 
-def _of_audit(results: Results, inconclusive: Sequence[Check]) -> int | None:
-    """Return the images per prompt that the checks' audit computes; 0 if no number suffices."""
-    counts = (audit.images_to_decide(results, inconclusive) for audit in results.session.audits)
-    return next((images for images in counts if images is not None), None)
+def _images_to_decide(results: Results, checks: Sequence[Check]) -> int | None:
+    """Return the images per prompt that the checks' audit computes, else that decide half of them.
+
+    Returns 0 or None where no number suffices.
+    """
+    counts = (audit.images_to_decide(results, checks) for audit in results.session.audits)
+    computed = next((images for images in counts if images is not None), None)
+    if computed is not None:
+        return computed
+    pairs = [(results.session.tests[check.test].images, check) for check in checks]
+    needed = [images + more for images, check in pairs if (more := _more_images_of(check, images))]
+    return plain.median_low(needed) if needed else None
 
 
-def _needed_by_prompts(results: Results, inconclusive: list[Check]) -> int | None:
-    """Return the images per prompt that decide half of the inconclusive checks of prompts."""
-    more = [check.images_to_decide for check in inconclusive if check.images_to_decide]
-    images = results.session.settings.images
-    return images + plain.median_low(more) if more else None
+def _more_images_of(check: Check, images: int) -> int | None:
+    """Return how many more images decide a check; those of a change follow from its interval."""
+    if not check.is_change or check.interval is None:
+        return check.images_to_decide
+    return more_by_interval(check.interval, check.bound, "higher", images)
 
 
 def _more_to_compare(results: Results, inconclusive: Sequence[Check]) -> Iterator[str]:
@@ -377,8 +385,7 @@ def _more_to_compare(results: Results, inconclusive: Sequence[Check]) -> Iterato
     # The checks of the model decide the run; those of single prompts matter if no other is open.
     of_model = [check for check in inconclusive if check.is_of_model]
     first = of_model or list(inconclusive)
-    images = _of_audit(results, first)
-    images = _by_changes(results, first) if images is None else images
+    images = _images_to_decide(results, first)
     if not images or images > MOST_SENSIBLE:
         images = TO_HALVE * results.session.settings.images
         yield (
@@ -390,17 +397,19 @@ def _more_to_compare(results: Results, inconclusive: Sequence[Check]) -> Iterato
     yield (
         f"take about {images} images per prompt for the next version, "
         f"{results.price_of_both(images)}: they decide {whom} against the baseline if changes are "
-        "as measured. Do not compare this version a second time: verdicts would be wrong more often "
-        "than stated"
+        f"as measured{_may_take(first, images)}. Do not compare this version a second time: verdicts "
+        "would be wrong more often than stated"
     )
 
 
-def _by_changes(results: Results, checks: Sequence[Check]) -> int | None:
-    """Return the images per prompt by the intervals of the changes; None if no number suffices."""
-    needed = []
-    for check in checks:
-        test, change = results.session.tests.get(check.test), check.interval
-        if test is not None and change is not None:
-            more = judge.more_images_to_decide(change, check.bound, "higher", test.images)
-            needed += [] if more is None else [test.images + more]
-    return plain.median_low(needed) if needed else None
+def _may_take(checks: Sequence[Check], images: int) -> str:
+    """Return the range of images over the changes' intervals, in words; "" without a margin.
+
+    A test without a margin needs the images that show a growth, whatever the change is.
+    """
+    ranges = [
+        change_range(images, check.interval, check.bound)
+        for check in checks
+        if check.interval is not None and check.decided_by == "margin"
+    ]
+    return f", {middle_range(ranges).words('per prompt')} if not" if ranges else ""

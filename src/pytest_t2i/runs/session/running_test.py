@@ -113,6 +113,7 @@ def judging(
         None if run_level is None or test is None else LevelShare(run_level, test.counted),
         keep,
         None if test is None else KnownOfTest(results, test),
+        results.session.caveats,
     )
     token = running.set(context)
     try:

@@ -27,6 +27,7 @@ from pytest_t2i.prompts import CaptionFile, read_captions
 from pytest_t2i.protocols import Calibrated
 from pytest_t2i.runs.session.selection import SelectedTest, Selection, images_wanted
 from pytest_t2i.settings import Settings
+from pytest_t2i.verdicts.caveats.built_in import all_caveats
 from pytest_t2i.verdicts.caveats.run_level import RunLevel
 from pytest_t2i.verdicts.certificate import Certificate, read_certificate
 from pytest_t2i.verdicts.check import Check
@@ -162,6 +163,11 @@ class Session:
         file = self.settings.judge_certificate
         return None if file is None else read_certificate(file)
 
+    @cached_property
+    def caveats(self) -> tuple[object, ...]:
+        """What qualifies the verdicts of the run."""
+        return all_caveats(self.components.registries.caveats)
+
     @property
     def captions(self) -> CaptionFile | None:
         """The captions of --t2i-captions, read anew; None without."""
@@ -182,7 +188,7 @@ class Session:
         self.components.check_judge_price()
         if self.settings.labels is not None:
             _ = self.labelled
-        _ = self.certificate
+        _ = self.certificate, self.caveats
         for name in self.detectors:
             self.components.detector(DetectorRef(name))
         if self.settings.objects is not None:

@@ -5,23 +5,32 @@ pictures are one observation. Where more than a tenth of a prompt's pictures rep
 ones are no independent draws either, and the prompt has no verdict. The model has none where more
 than a tenth of all its pictures repeat, or where a measurement's evidence does not hold whatever
 such prompts show.
+
+A tenth or less may repeat: then the evidence holds whether equal pictures count once or each. They
+count once where a cache repeats what was drawn before. They count each where one group's pictures
+come from a smaller pool, as its share would shrink otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import reduce
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
-from pytest_t2i.data import Outcome, Verdict
+from pytest_t2i.data import Evidence, MetricInfo, Outcome, Verdict
 from pytest_t2i.errors import some
+from pytest_t2i.statistics.shares import Beyond
 from pytest_t2i.verdicts.caveats.caveat import Caveat
 from pytest_t2i.verdicts.caveats.seams import Question
 
 MOST_REPEATED = 0.1
 """Largest share of repeated pictures with which there is a verdict. Where more repeat, the distinct
 pictures are no independent draws either."""
+C = TypeVar("C")
+EvidenceAt = Callable[[float, float], Evidence]
+"""(bound, level) -> evidence."""
 SHOWN = 5
 """Number of prompts that a message names."""
 
@@ -87,10 +96,25 @@ class Known(Protocol):
         """Return the name of the prompt with this text."""
 
 
+@runtime_checkable
+class Repeating(Protocol):
+    """The images of a family, of which some may be equal."""
+
+    @property
+    def with_repeats(self) -> Any:
+        """The same with equal pictures counted each; itself where none are."""
+
+
 class EqualPictures:
-    """Nothing is decided of pictures of which too many repeat."""
+    """Nothing is decided of pictures of which too many repeat; a few may count once or each."""
 
     name = "equal pictures"
+    fills_in = False
+
+    def reading(self, counted: C, side: Beyond) -> C:
+        """Return the images with equal ones counted each, whichever side they weaken."""
+        del side
+        return cast("C", counted.with_repeats) if isinstance(counted, Repeating) else counted
 
     def void(self, question: Question) -> str:
         """Return how many pictures repeat; "" where few enough do, or the evidence allows it."""
@@ -128,3 +152,39 @@ class EqualPictures:
             else (": the evidence holds whatever they show")
         )
         return Caveat(self.name, f"too many pictures repeat for a verdict on {names}{what}")
+
+
+def whatever_some_show(
+    of_others: EvidenceAt, names: Sequence[str], others: int, metric: MetricInfo
+) -> tuple[EvidenceAt, str | None]:
+    """Return the evidence of a mean over units that holds whatever some of them show.
+
+    These have too many equal pictures. The second value names them, for
+    ``Measurement.despite_repeats``; it is None without any.
+
+    The mean over all units is m = (1 - s) o + s x, with the share s of some units, the mean o of
+    the others and any value x of the metric for these. The others decide at the bound to which o
+    must lie so that m lies beyond, or within, for every x.
+    """
+    if not names:
+        return of_others, None
+    units = len(names) + others
+    share, low, high = len(names) / units, metric.low, metric.high
+    reach = max(-low, high)
+    best, worst = {
+        "lower": (high, low), "higher": (low, high), "away_from_zero": (-reach, reach),
+    }[metric.worse]  # fmt: skip
+    least, most = (0.0, reach) if metric.worse == "away_from_zero" else (low, high)
+
+    def evidence(bound: float, level: float) -> Evidence:
+        sides: dict[str, tuple[float | None, float | None]] = {}
+        for name, value in (("beyond", best), ("within", worst)):
+            at = (bound - share * value) / (1.0 - share) if others else math.inf
+            is_possible = least <= at <= most
+            rest = of_others(at, level) if is_possible else Evidence(1.0, 1.0)
+            alone = rest.labelled or (rest.beyond, rest.within)
+            sides[name] = (getattr(rest, name), alone[name == "within"])
+        p_values, labelled = zip(sides["beyond"], sides["within"], strict=True)
+        return Evidence(*p_values, labelled=labelled if labelled != p_values else None)
+
+    return evidence, some(names, SHOWN)

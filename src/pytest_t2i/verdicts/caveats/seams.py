@@ -1,24 +1,29 @@
 """The seams at which something qualifies a verdict, the same for limits and baselines.
 
 A caveat is an object with one or several of these methods. ``void`` is asked before the evidence,
-and leaves no estimate. ``level`` says which error a comparison may spend. ``remark`` is asked after
-the verdict: it says something, and never changes an outcome. All are pure functions of the
-comparison and of what the run knows, and may be asked outside of a test, too.
+and leaves no estimate. ``reading`` counts images in another way, in which the evidence must hold.
+``level`` says which error a comparison may spend. ``remark`` is asked after the verdict: it says
+something, and never changes an outcome. All are pure functions of the comparison and of what the
+run knows, and may be asked outside of a test, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from pytest_t2i.data import Outcome, Verdict
+from pytest_t2i.data import Evidence, Verdict
+from pytest_t2i.statistics.shares import Beyond
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.caveats.caveat import Caveat
 from pytest_t2i.verdicts.measurement import Against, Measurement
 
+C = TypeVar("C")
 K = TypeVar("K")
-V = TypeVar("V")
+SIDES: tuple[Beyond, Beyond] = ("beyond", "within")
+PValues = Sequence[float | None]
+"""A p-value of each member of a family; None for one without an image that counts."""
 
 
 class Part(NamedTuple):
@@ -32,7 +37,13 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One measurement, what it is compared with, and what is known of it."""
+    """One measurement, what it is compared with, and what is known of it.
+
+    >>> from pytest_t2i.data import MetricInfo
+    >>> score = Measurement(MetricInfo("score", 0.0, 1.0, "higher", ""), "nurse", None)
+    >>> Question(score, "limit", 0.3).level
+    0.95
+    """
 
     measurement: Measurement
     """The measurement as judged."""
@@ -84,6 +95,25 @@ class Void(Protocol):
 
 
 @runtime_checkable
+class Reading(Protocol):
+    """What counts images in another way: the evidence is the weakest over all of them.
+
+    >>> class Halved:
+    ...     fills_in = False
+    ...     def reading(self, counted: C, side: Beyond) -> C:
+    ...         return [n // 2 for n in counted]
+    >>> isinstance(Halved(), Reading)
+    True
+    """
+
+    fills_in: bool
+    """Whether it fills in what nobody saw: then what is seen alone is told beside it."""
+
+    def reading(self, counted: C, side: Beyond) -> C:
+        """Return the images of a family counted as weakens a side most; itself for no other way."""
+
+
+@runtime_checkable
 class Level(Protocol):
     """What changes the error that a comparison may spend.
 
@@ -119,6 +149,43 @@ def why_void(question: Question, caveats: Iterable[object]) -> str:
     return next(filter(None, found), "")
 
 
+def weakest_evidence(
+    readings: Iterable[Reading], counted: C, p_values: Callable[[C, Beyond], PValues]
+) -> list[Evidence]:
+    """Return the weakest evidence of each member of a family over all readings of its images.
+
+    Each reading is that of the whole family, as ``p_values`` are corrected for its members.
+    """
+    readings = list(readings)
+    of_sides: list[PValues] = []
+    seen_alone: list[PValues] = []
+    is_filled = False
+    for side in SIDES:
+        seen = [counted]
+        for reading in (reading for reading in readings if not reading.fills_in):
+            others = [(way, reading.reading(way, side)) for way in seen]
+            seen += [other for way, other in others if other is not way]
+        filled = seen
+        for reading in (reading for reading in readings if reading.fills_in):
+            filled = [reading.reading(way, side) for way in filled]
+        of_sides.append(_weakest([p_values(way, side) for way in filled]))
+        is_filled = is_filled or any(a is not b for a, b in zip(seen, filled, strict=True))
+        seen_alone.append(_weakest([p_values(way, side) for way in seen]) if is_filled else ())
+    found = list(map(Evidence, *of_sides))
+    if not is_filled:
+        return found
+    pairs = zip(found, *seen_alone, strict=True)
+    return [
+        member if None in alone else member._replace(labelled=tuple(alone))
+        for member, *alone in pairs
+    ]
+
+
+def _weakest(ways: Sequence[PValues]) -> PValues:
+    """Return the largest p-value of each member; None for one without any."""
+    return [None if None in of_ways else max(of_ways) for of_ways in zip(*ways, strict=True)]
+
+
 def levels_of(question: Question, caveats: Iterable[object]) -> Levels:
     """Return the levels of a comparison as all caveats leave them."""
     levels = Levels(question.level)
@@ -126,19 +193,6 @@ def levels_of(question: Question, caveats: Iterable[object]) -> Levels:
         if isinstance(caveat, Level):
             levels = caveat.level(question, levels)
     return levels
-
-
-def at_levels(
-    levels: Levels, decide: Callable[[float], V], verdict_of: Callable[[V], Verdict]
-) -> tuple[V, str]:
-    """Return what is decided, and why it does not fail although it would at its own level."""
-    found = decide(levels.own)
-    if levels.to_fail is None or verdict_of(found).outcome is not Outcome.FAIL:
-        return found, ""
-    if levels.to_fail >= 1.0:
-        return found, levels.held
-    strict = decide(max(levels.to_fail, levels.own))
-    return strict, "" if verdict_of(strict).outcome is Outcome.FAIL else levels.held
 
 
 def remarks_on(

@@ -9,12 +9,15 @@ sides of the limit.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from pytest_t2i.data import MANY_UNDETECTED, Bounds, Outcome, Scalar, Verdict
+from pytest_t2i.statistics.shares import Beyond
 from pytest_t2i.verdicts.caveats.caveat import LACKS, Caveat
 from pytest_t2i.verdicts.caveats.seams import Question
 
 NAME = "undetected"
+C = TypeVar("C")
 
 
 def lack_labels(caveats: Iterable[Caveat]) -> bool:
@@ -26,8 +29,22 @@ def lack_labels(caveats: Iterable[Caveat]) -> bool:
     return any(caveat.name == NAME and caveat.lacks for caveat in caveats)
 
 
+@runtime_checkable
+class Hiding(Protocol):
+    """The images of a family, of which some may be undetected."""
+
+    def at_worst(self, side: Beyond) -> Hiding:
+        """Return them with labels that weaken a side most; itself where none is undetected."""
+
+
 class Undetected:
-    """Says what the undetected images could make of a score."""
+    """Lets evidence hold whatever undetected images show, and says what they could make of it."""
+
+    fills_in = True
+
+    def reading(self, counted: C, side: Beyond) -> C:
+        """Return the images with undetected ones labelled so as to weaken a side most."""
+        return cast("C", counted.at_worst(side)) if isinstance(counted, Hiding) else counted
 
     def remark(self, question: Question, verdict: Verdict) -> Caveat | None:
         """Return the worst case, and what helps where labels are the cause."""

@@ -19,12 +19,12 @@ from pytest_t2i.verdicts.caveats.built_in import BUILT_IN
 from pytest_t2i.verdicts.caveats.caveat import Caveat
 from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
 from pytest_t2i.verdicts.caveats.run_level import LevelShare, RunLevel
-from pytest_t2i.verdicts.caveats.seams import Levels, Part, Question, Remark, at_levels
+from pytest_t2i.verdicts.caveats.seams import Levels, Part, Question, Remark
 from pytest_t2i.verdicts.certificate import CertifiedErrors
 from pytest_t2i.verdicts.check import JudgingContext, running
 from pytest_t2i.verdicts.judge_measurement import verdict_of
 from pytest_t2i.verdicts.measurement import Change, Measurement
-from pytest_t2i.verdicts.reach import Found, reach
+from pytest_t2i.verdicts.reach import Found, at_levels, reach
 
 SCORE = INFO["model_bias_score"]
 shares = st.floats(0.0, 1.0)
@@ -82,7 +82,9 @@ def test_a_remark_flips_no_outcome(measurement, bound, rate):
     question = Question(measurement, "limit", bound, run=KnownRun(rate))
     limit_ = Limit(SCORE.name, bound)
     plain = verdict_of(measurement, limit_, 0.95)
-    found = reach(question, (Loud(),), lambda m, level: Found(verdict_of(m, limit_, level)))
+    found = reach(
+        question, (*BUILT_IN, Loud()), lambda m, level: Found(verdict_of(m, limit_, level))
+    )
     assert found.caveats[-1].name == "loud"
     assert sum(isinstance(caveat, Remark) for caveat in BUILT_IN) >= 4
     same = ("outcome", "interval", "p_value", "message", "limit")
@@ -101,7 +103,7 @@ def test_a_voided_check_has_no_estimate(measurement, bound):
         (Question(measurement, "limit", bound, run=run), (), "seeds are shared"),
         (Question(measurement, "limit", bound), (Never(),), "never"),
     ):
-        found = reach(question, more, decide)
+        found = reach(question, (*BUILT_IN, *more), decide)
         assert (found.verdict.interval, found.verdict.p_value) == (None, None)
         assert found.verdict.outcome is Outcome.INCONCLUSIVE
         assert found.verdict.message == because
@@ -121,7 +123,7 @@ def judged():
     context = JudgingContext("t", {}, None, ("pass", "pass"), 0.95, checks.append, share)
 
     def judge(*more):
-        running.set(replace(context, caveats=more))
+        running.set(replace(context, caveats=(*BUILT_IN, *more)))
 
     before = running.set(context)
     yield checks, share, judge
@@ -170,10 +172,11 @@ def test_parts_of_an_uncounted_test_add_up_to_one():
 def test_a_fail_needs_the_stricter_level(to_fail, fails_at, outcome, held):
     def decide(level):
         fails = level <= fails_at
-        return Verdict(Outcome.FAIL if fails else Outcome.INCONCLUSIVE, None, Limit("x", 0.5))
+        outcome = Outcome.FAIL if fails else Outcome.INCONCLUSIVE
+        return Found(Verdict(outcome, None, Limit("x", 0.5)))
 
-    found, why = at_levels(Levels(0.95, to_fail, "held"), decide, lambda verdict: verdict)
-    assert (found.outcome, why) == (outcome, held)
+    found, why = at_levels(Levels(0.95, to_fail, "held"), decide)
+    assert (found.verdict.outcome, why) == (outcome, held)
 
 
 def test_a_fail_that_the_run_does_not_allow_is_inconclusive():
@@ -181,7 +184,7 @@ def test_a_fail_that_the_run_does_not_allow_is_inconclusive():
     limit_ = Limit(SCORE.name, 0.5)
     found = reach(
         Question(seen, "limit", 0.5, part=Part(1.0, "one level")),
-        (),
+        BUILT_IN,
         lambda m, level: Found(verdict_of(m, limit_, level)),
     )
     assert found.verdict.outcome is Outcome.INCONCLUSIVE
@@ -214,5 +217,5 @@ def test_pictures_that_repeat_leave_a_prompt_without_a_verdict_now_and_against_a
         (replace(model, despite_repeats=None), "limit", True),
         (replace(model, despite_repeats=""), "baseline", False),
     ):
-        found = reach(Question(measurement, against, 0.5, run=Pictures()), (), decide)
+        found = reach(Question(measurement, against, 0.5, run=Pictures()), BUILT_IN, decide)
         assert bool(found.question.measurement.absent) is is_void

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from pytest_t2i.data import Interval
-from pytest_t2i.verdicts.images_range import ImagesRange, change_range, images_range
+from pytest_t2i.verdicts.images_to_decide import ImagesRange, change_range, images_range
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])

@@ -1,4 +1,8 @@
-"""Range of the number of images that decides, given the uncertainty of the score."""
+"""How many images would decide an open verdict, and the range in which that number may lie.
+
+Where the power of a check is known, it is the smallest number that decides at even odds; else the
+one with which the interval would be narrow enough.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,80 @@ import math
 import statistics as plain
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import scipy
 
-from pytest_t2i.data import Interval
-from pytest_t2i.verdicts.judge import MOST_IMAGES
+from pytest_t2i.data import Direction, Interval, Outcome
+from pytest_t2i.statistics.planning import Design, images_needed
+from pytest_t2i.verdicts.judge import compare
+from pytest_t2i.verdicts.measurement import Measurement, Power
+
+MOST_IMAGES = 10_000_000
+"""Larger numbers are no useful advice: the estimate practically lies on the bound."""
+EVEN_ODDS = 0.5
 
 SCORE_LEVEL = 0.8
 """Level of the interval of the score from which the range follows."""
+
+
+def more_images(measurement: Measurement, bound: float, level: float) -> int | None:
+    """Return about how many more images would decide an open verdict; None where it is not known.
+
+    ``measurement`` is as judged.
+    """
+    interval, images, family = measurement.interval, measurement.images, measurement.family
+    if interval is None or not images:
+        return None
+    if measurement.power is not None and family is not None:
+        design = Design(len(family), level)
+        return more_by_power(measurement.power, abs(interval.estimate), bound, images, design)
+    worse: Direction = "lower" if measurement.metric.worse == "lower" else "higher"
+    return more_by_interval(interval, bound, worse, images) or None
+
+
+def more_by_interval(
+    interval: Interval, bound: float, worse: Direction, n_images: int
+) -> int | None:
+    """Return about how many more images would decide, if the estimate stayed the same.
+
+    The side of the interval that faces the bound must shrink to the distance between estimate and
+    bound; it shrinks with the square root of the number of images.
+
+    .. math:: n (half-width / distance)^2 - n
+
+    >>> more_by_interval(Interval(0.2, 0.0, 0.4, 0.95, "exact", 20), 0.3, "higher", 20)
+    60
+    """
+    if n_images < 1:
+        raise ValueError(f"n_images must be at least 1, got n_images={n_images!r}")
+    if compare(interval, bound, worse) is not Outcome.INCONCLUSIVE:
+        return 0
+    if worse == "away_from_zero":
+        interval = abs(interval)
+    estimate = interval.estimate
+    half = interval.high - estimate if estimate < bound else estimate - interval.low
+    distance = abs(estimate - bound)
+    if distance == 0.0 or n_images * (half / distance) ** 2 > MOST_IMAGES:
+        return None
+    return max(1, math.ceil(round(n_images * ((half / distance) ** 2 - 1.0), 6)))
+
+
+@lru_cache(maxsize=1024)
+def more_by_power(
+    power: Power, estimate: float, bound: float, n_images: int, design: Design
+) -> int | None:
+    """Return about how many more images would decide, as in ``t2i plan``.
+
+    The number is the smallest with a power of one half if the true score equals the estimate.
+
+    >>> from pytest_t2i.statistics.planning import prompt_power
+    >>> more_by_power(prompt_power, 0.9, 0.5, 10, Design(100, 0.95)) > 0
+    True
+    """
+    total = images_needed(lambda n: power(estimate, bound, n, design), EVEN_ODDS)
+    return None if total is None else max(1, total - n_images)
 
 
 class ImagesRange(NamedTuple):
