@@ -397,8 +397,8 @@ def _more_to_compare(results: Results, inconclusive: Sequence[Check]) -> Iterato
     yield (
         f"take about {images} images per prompt for the next version, "
         f"{results.price_of_both(images)}: they decide {whom} against the baseline if changes are "
-        f"as measured{_may_take(first, images)}. Do not compare this version a second time: verdicts "
-        "would be wrong more often than stated"
+        f"as measured{_may_take(first, images)}. Do not compare this version a second time: "
+        "verdicts would be wrong more often than stated"
     )
 
 
