@@ -9,6 +9,7 @@ from typing import Any
 DOCS = Path(__file__).parents[1]
 REPOSITORY = DOCS.parent
 FENCE = re.compile(r"(^ *```.*?^ *```[^\S\n]*$)", re.MULTILINE | re.DOTALL)
+DECISIONS = DOCS / "decisions"
 FIRST_PAGE = "index.md"
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^)#\s:]+)(#[^)\s]*)?(\))")
 
@@ -34,10 +35,10 @@ def readme() -> str:
 
 
 def _outside(match: re.Match[str], here: Path, base: str) -> str:
-    """A link, rewritten where it leads out of docs/; MkDocs checks the others."""
+    """A link, rewritten where it leads out of the site; MkDocs checks the others."""
     before, target, anchor, after = match.groups()
     path = (here / target).resolve()
-    if path.is_relative_to(DOCS):
+    if path.is_relative_to(DOCS) and not path.is_relative_to(DECISIONS):
         return match.group()
     if not path.exists():
         raise FileNotFoundError(f"{here}: a link leads to {target}, which is not there")
