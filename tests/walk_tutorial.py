@@ -1,6 +1,6 @@
 """Walk a tutorial as its reader does, in an empty folder and with the models it names.
 
-PYTHONPATH=tests python tests/walk_tutorial.py docs/tutorials/ten-minutes.md
+PYTHONPATH=tests python tests/walk_tutorial.py docs/tutorials/gate.md
 
 Each command is timed. Ends with 1 where a command's exit status is not the one that the page says.
 """

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import sys
 
-import metric_table
 import model_table
 import option_table
 import packages_picture
-import reproduce_table
 
 
 def main(arguments: list[str]) -> int:
@@ -19,8 +17,6 @@ def main(arguments: list[str]) -> int:
     wanted = {
         packages_picture.PICTURE: packages_picture.draw(),
         option_table.PAGE: option_table.page(),
-        metric_table.PAGE: metric_table.page(),
-        reproduce_table.PAGE: reproduce_table.page(),
         model_table.PAGE: model_table.page(),
     }
     stale = [

@@ -11,7 +11,7 @@ OF_UNETS = {"too_low": 3.2, "too_high": 2.4}
 
 For a flow, the index of clothes and hats is up to 1 too low, and none is over 0.1 too high.
 For a UNet, the first step says too little for a verdict. An interval over images does not contain
-these errors (docs/audits/emergence.md).
+these errors (docs/metrics/stereotypes.md).
 """
 
 # "an Iranian person with a beard" differs from the prompt only in the beard.

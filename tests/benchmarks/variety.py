@@ -1,4 +1,4 @@
-"""What WALS says of few images shown many times: docs/metrics/variety.md.
+"""What WALS says of few images shown many times: docs/metrics/stereotypes.md.
 
 A suite of its own, run by hand:
 

@@ -49,7 +49,7 @@ def blocks(language):
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_name_stands_on_a_page(name):
-    assert name in DIRECTIVES, f"write '::: {name}' on a page of docs/api or docs/metrics"
+    assert name in DIRECTIVES, f"write '::: {name}' on a page of docs"
 
 
 @pytest.mark.parametrize("name", sorted(DIRECTIVES))
@@ -112,20 +112,34 @@ def test_links_out_of_the_documentation_lead_to_the_repository(monkeypatch, tmp_
     monkeypatch.syspath_prepend(DOCS / "tools")
     from hooks import on_page_markdown
 
-    page = SimpleNamespace(file=SimpleNamespace(abs_src_path=str(DOCS / "tutorials" / "suite.md")))
+    page = SimpleNamespace(
+        file=SimpleNamespace(
+            abs_src_path=str(DOCS / "tutorials" / "suite.md"), src_uri="tutorials/suite.md"
+        )
+    )
     config = SimpleNamespace(repo_url="https://example.org/it/")
-    text = "[a](../numbers.md#x) [b](../../README.md#try)\n```\n[c](../../README.md)\n```\n"
+    text = "[a](../numbers.md#x) [b](../../README.md#develop)\n```\n[c](../../README.md)\n```\n"
     assert on_page_markdown(text, page=page, config=config, files=None) == (
-        "[a](../numbers.md#x) [b](https://example.org/it/blob/main/README.md#try)\n"
+        "[a](../numbers.md#x) [b](https://example.org/it/blob/main/README.md#develop)\n"
         "```\n[c](../../README.md)\n```\n"
     )
     with pytest.raises(FileNotFoundError, match="nowhere"):
         on_page_markdown("[d](../../nowhere.md)", page=page, config=config, files=None)
 
 
-def test_the_start_page_lists_every_wish_once():
+def test_the_readme_lists_every_wish_once():
     rows = re.findall(
-        r"^\| ([a-z][^|]+) \| \[", (DOCS / "index.md").read_text("utf-8"), re.MULTILINE
+        r"^\| ([a-z][^|]+) \| \[", (REPOSITORY / "README.md").read_text("utf-8"), re.MULTILINE
     )
     assert len(rows) > 10
     assert sorted(set(rows)) == sorted(rows)
+
+
+def test_the_first_page_is_the_readme(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "tools")
+    from hooks import readme
+
+    assert "t2i demo" in readme()
+    assert "](how-it-works.md)" in readme()
+    assert "](../suites/README.md)" in readme()
+    assert "test command" not in readme()

@@ -23,7 +23,10 @@ from walk_tutorial import environment
 from pytest_t2i.cli.main import main
 
 DOCS = Path(__file__).parents[2] / "docs"
-TUTORIALS = [*sorted((DOCS / "tutorials").glob("*.md")), DOCS / "detectors/vlm.md"]
+TUTORIALS = [
+    *sorted((DOCS / "tutorials").glob("*.md")),
+    *(DOCS / f"{name}.md" for name in ("cluster", "labelling", "detectors/vlm")),
+]
 MASKS = [
     (re.compile(r"\S*/\S*"), "PATH"),
     (re.compile(r"[+-]?\d+(?:[.:,]\d+)*"), "N"),

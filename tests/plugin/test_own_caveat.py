@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from distributions import forget_what_is_installed, write_metadata
 
-PAGE = Path(__file__).parents[2] / "docs/api/extending.md"
+PAGE = Path(__file__).parents[2] / "docs/api/index.md"
 SUITE = """
 import pytest
 from pytest_t2i import axes, limit

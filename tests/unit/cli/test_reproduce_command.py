@@ -115,12 +115,6 @@ def test_wu_covers_the_conference_version(capsys):
     assert "### Lyu" not in told
 
 
-def test_the_page_has_the_list_of_the_command(capsys):
-    assert main(["reproduce", "--list"]) == 0
-    page = (REPOSITORY / "docs" / "reproduce.md").read_text(encoding="utf-8")
-    assert capsys.readouterr().out.strip() in page
-
-
 def test_what_cannot_run_says_what_it_lacks(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(reproduce, "is_in_hub_cache", lambda repository: False)

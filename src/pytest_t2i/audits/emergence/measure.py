@@ -102,7 +102,7 @@ class Emergence:
         """Whether the model is a flow, such as Stable Diffusion 3.
 
         The instrument's error differs between flows and UNets, whose early steps are less
-        informative (docs/audits/emergence.md).
+        informative (docs/metrics/stereotypes.md).
         """
         return self.observations.is_of_flow
 
