@@ -143,7 +143,7 @@ def test_black_images_are_for_no_detector_and_nobody_to_label(suite):
 def test_images_that_a_detector_is_unsure_of_are_for_another_one_or_for_people(suite):
     how = ("--t2i-images", "10", "--t2i-detector", "hazy")
     told = " ".join(steps(suite, *how))
-    assert "undetected images: take a detector that labels more (--t2i-detector NAME)" in told
+    assert "take a detector that labels more (--t2i-detector NAME)" in told
     assert "`t2i label page`" in told
 
 
