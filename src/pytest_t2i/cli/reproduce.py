@@ -162,7 +162,7 @@ def run(paper: str | None, *, is_list: bool, row: str | None) -> int:
     if row is not None:
         documents = _only(documents, row)
     if is_list:
-        for line in list_lines(documents):
+        for line in _list_lines(documents):
             print(line)  # noqa: T201 - Markdown is not wrapped
         return 0
     return _run_all(documents)
@@ -187,7 +187,7 @@ def _only(
     return {name: rows for name, rows in rows_by_document.items() if rows}
 
 
-def list_lines(documents: dict[str, Sequence[ReproducedTable]]) -> Iterator[str]:
+def _list_lines(documents: dict[str, Sequence[ReproducedTable]]) -> Iterator[str]:
     """Yield the lines of the list as Markdown."""
     ways = reproduction().way
     for name, rows in documents.items():
