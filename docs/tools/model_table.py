@@ -138,8 +138,8 @@ def page() -> str:
 
 
 HEAD = (
-    "class", "guidance", "number format on a GPU", "rewrites", "prompt space", "denoising space",
-    "attention", "mitigation stages", "pictures a call", "tested",
+    "class", "guidance", "on a GPU", "rewrites", "observed", "mitigation stages", "a call",
+    "tested",
 )  # fmt: skip
 
 
@@ -165,14 +165,12 @@ def _cells(name: str, kind: Any) -> list[str]:
     is_family = calls.family is not None
     return [
         f"the part `{guider}`" if guider else f"`{calls.guidance}`" if calls.guidance else "none",
-        "that of its weights, else bfloat16" if half is None else str(half).removeprefix("torch."),
-        next((f"`{stage.argument}`" for stage in stages), "no"),
-        "yes" if is_family else "no",
-        "velocities" if is_family else "last" if "callback_on_step_end" in calls.accepted else "no",
-        "yes" if is_family else "no",
-        ", ".join(["prompt", *_stages(pipeline)]),
-        "1" if name in ONE_AT_A_TIME else "of any prompts" if is_family else "of one prompt",
-        "tiny true class" if name in tiny_classes() else "not tried",
+        "" if half is None else str(half).removeprefix("torch."),
+        next((f"`{stage.argument}`" for stage in stages), ""),
+        "all" if is_family else "last" if "callback_on_step_end" in calls.accepted else "",
+        ", ".join(_stages(pipeline)),
+        "1" if name in ONE_AT_A_TIME else "any" if is_family else "",
+        "yes" if name in tiny_classes() else "",
     ]
 
 
