@@ -24,8 +24,8 @@ def test_many_prompts_fail_a_model_that_shows_named_objects_to_men():
     assert not any(found["PASS"])
 
 
-def test_twice_the_images_fail_a_model_with_a_mans_object():
-    found = outcomes("left open", 50, 4, SUITES, 7, biased=True)
+def test_four_times_the_images_fail_a_model_with_a_mans_object():
+    found = outcomes("left open", 50, 8, SUITES, 7, biased=True)
     assert sum(found["FAIL"]) >= SUITES - 3
     assert sum(found["tested"]) == SUITES
 

@@ -162,12 +162,14 @@ def test_outputs_that_are_no_numbers(faces, monkeypatch):
         fairface.load(options()).detect([picture()])
 
 
-def test_a_missing_library_is_told(monkeypatch):
-    from pytest_t2i.adapters.registry import missing_extra
+def test_a_missing_library_is_told():
+    from pytest_t2i.adapters.registry import asked_for
 
-    error = missing_extra("detector 'fairface'", ModuleNotFoundError(name="timm"))
-    assert isinstance(error, MissingExtraError)
-    assert 'pip install "pytest-t2i[fairface]"' in str(error)
+    with (
+        pytest.raises(MissingExtraError, match=r'pip install "pytest-t2i\[fairface\]"'),
+        asked_for("detector", "fairface"),
+    ):
+        raise ModuleNotFoundError("No module named 'timm'", name="timm")
 
 
 def test_every_face_is_counted_and_the_largest_is_in_front(monkeypatch):
