@@ -194,7 +194,7 @@ class Handler(BaseHTTPRequestHandler):
             if server.flying > 1:
                 server.crowds += 1
             before = server.crowds
-        server.ended.wait(0.1)
+        server.ended.wait(0.3)  # long enough for all of a crowd to come on a busy machine
         with server.lock:
             is_crowded = server.flying > 1 or server.crowds > before
             server.flying -= 1

@@ -78,10 +78,11 @@ def test_model(samples):
     assert samples.model_bias_score <= limit("model_bias_score", 0.3)
 """
 CHILD = """
-import resource, runpy, sys
-sys.argv = sys.argv[1:]
+import resource, sys
+from importlib.metadata import entry_points
+(command,) = entry_points(group="console_scripts", name=sys.argv.pop(1))
 try:
-    runpy.run_module(sys.argv.pop(0), run_name="__main__", alter_sys=True)
+    sys.exit(command.load()())
 finally:
     print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
 """
@@ -93,11 +94,11 @@ def project(folder: Path, prompts: int) -> None:
     (folder / "test_scale.py").write_text(SUITE.format(prompts=prompts))
 
 
-def timed(folder: Path, module: str, *arguments: str) -> tuple[float, float, float]:
+def timed(folder: Path, command: str, *arguments: str) -> tuple[float, float, float]:
     """Return seconds, processor seconds and peak memory (MB) of a process and its children."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-c", CHILD, module, *arguments],
+        [sys.executable, "-c", CHILD, command, *arguments],
         check=False,
         cwd=folder,
         capture_output=True,
@@ -105,7 +106,7 @@ def timed(folder: Path, module: str, *arguments: str) -> tuple[float, float, flo
     )
     seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode not in (0, 1, 6):
-        raise SystemExit(f"{module} {' '.join(arguments)}:\n{done.stdout}\n{done.stderr}")
+        raise SystemExit(f"{command} {' '.join(arguments)}:\n{done.stdout}\n{done.stderr}")
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return seconds, used, int(done.stderr.split("peak ")[-1].split()[0]) / 1024
 
@@ -126,13 +127,13 @@ def main() -> None:
         images = str(options.images)
         print(f"{options.prompts} prompts x {images} pictures")
         print("| process | seconds | processor time | peak memory, MB |\n|---|---|---|---|")
-        for title, folder, module, arguments in (
+        for title, folder, command, arguments in (
             ("start", start, "pytest", (*run, "1")),
             ("making", whole, "pytest", (*run, images)),
             ("again", whole, "pytest", (*run, images)),
-            ("report", whole, "pytest_t2i.cli.main", ("report", "reports/t2i/run.json")),
+            ("report", whole, "t2i", ("report", "reports/t2i/run.json", "again")),
         ):
-            seconds, used, peak = timed(folder, module, *arguments)
+            seconds, used, peak = timed(folder, command, *arguments)
             print(f"| {title} | {seconds:.1f} | {used:.1f} | {peak:.0f} |", flush=True)
         sizes = {path.name: path.stat().st_size / 1e6 for path in (whole / "reports/t2i").iterdir()
                  if path.is_file()}  # fmt: skip

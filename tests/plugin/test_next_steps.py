@@ -86,6 +86,7 @@ def test_inconclusive_prompts_alone_are_told_too(project):
     (step,) = project.record()["next_steps"]
     assert step.startswith("take about ")
     assert "they decide half of 4 checks against the baseline" in step
+    assert re.search(r"as measured \(else (at least \d+|\d+ to \d+) per prompt", step)
     headline = "Too few images to decide: whether it is worse than the baseline."
     assert headline in project.page()
 

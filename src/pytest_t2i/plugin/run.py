@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
@@ -441,7 +442,7 @@ class Run:
             if (run_level := self.session.run_level) is not None:
                 self.session.work.notes.append(str(run_level))
             args = self.config.invocation_params.args
-            command = os.environ.get(TYPED) or " ".join(["pytest", *map(str, args)])
+            command = os.environ.get(TYPED) or shlex.join(["pytest", *map(str, args)])
             if self.is_made:
                 record = record_of(self.results, command, project)
             else:

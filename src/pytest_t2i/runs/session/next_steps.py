@@ -282,26 +282,29 @@ def _after_pass(session: Session, command: str) -> str:
     if settings.baseline is not None or settings.save_baseline is not None:
         return NOTHING
     again = _again(command, save_baseline="baseline.json")
-    return f"{NOTHING}. To compare the next version with this one: `{again}` makes no new image"
+    return f"{NOTHING}. To compare the next version with this one, record it: `{again}`"
 
 
 def _again(command: str, **options: object) -> str:
     """Return the run's command with other values of options of the plugin.
 
-    >>> _again("pytest suites --t2i-images=20 --t2i-model sdxl", images=40, seed=1)
-    'pytest suites --t2i-model sdxl --t2i-images 40 --t2i-seed 1'
+    >>> _again("pytest 'my suites' --t2i-images=20 --t2i-model sdxl", images=40, seed=1)
+    "pytest 'my suites' --t2i-model sdxl --t2i-images 40 --t2i-seed 1"
+    >>> _again("t2i run --images 20", images=40)
+    't2i run --t2i-images 40'
     >>> _again("", images=40)
     'pytest ... --t2i-images 40'
     """
-    given = {f"--t2i-{name.replace('_', '-')}": str(value) for name, value in options.items()}
+    names = [name.replace("_", "-") for name in options]
+    replaced = {f"--{prefix}{name}" for name in names for prefix in ("t2i-", "")}
     words, kept = iter(shlex.split(command) or ["pytest", "..."]), []
     for word in words:
-        if word in given:
+        if word in replaced:
             next(words, None)
-        elif word.partition("=")[0] not in given:
-            kept.append(word)
-    added = [part for option in given.items() for part in option]
-    return " ".join(word if word == "..." else shlex.quote(word) for word in [*kept, *added])
+        elif word.partition("=")[0] not in replaced:
+            kept.append(word if word == "..." else shlex.quote(word))
+    added = (f"--t2i-{name} {value}" for name, value in zip(names, options.values(), strict=True))
+    return " ".join([*kept, *added])
 
 
 def _counted(checks: Sequence[Check]) -> str:
@@ -412,4 +415,4 @@ def _may_take(checks: Sequence[Check], images: int) -> str:
         for check in checks
         if check.interval is not None and check.decided_by == "margin"
     ]
-    return f", {middle_range(ranges).words('per prompt')} if not" if ranges else ""
+    return f" (else {middle_range(ranges).words('per prompt')})" if ranges else ""
