@@ -49,6 +49,7 @@ def run(project, images, *more, model="fair"):
 def test_a_regression_names_what_grew_the_command_that_shows_it_and_the_price(shipped, monkeypatch):
     assert run(shipped, 20, "--t2i-save-baseline", "shipped.json") == ["nothing to do"]
     grew, price, meant = run(shipped, 20, "--t2i-baseline", "shipped.json", model="biased")
+    assert "test_model or test_grown" in shlex.split(shipped.record()["provenance"]["command"])
     names = grew.split(" grew most")[0].split(" and ")[0].split(", ")
     assert len(names) == 3
     counts = {p["concept"]: p["counts"]["colour"]["labels"] for p in shipped.record()["prompts"]}
