@@ -1,4 +1,4 @@
-"""How often the release gate is green for the same model with other seeds, run as a user runs it.
+"""How often the release gate is red for the same model with other seeds, run as a user runs it.
 
 PYTHONPATH=tests python tests/simulations/release_gate.py 200 > tests/simulations/release_gate.md
 """
@@ -104,15 +104,15 @@ def main(repeats: int) -> None:
         f"{repeats}`:\n`suites/parity/test_regression.py` on 40 of its prompts, {IMAGES} images of "
         "each, an even fake model,\neach run held against a baseline of its own. Counted are exit "
         "statuses of pytest; in brackets 95 %\nintervals of the simulation. Wanted: the same seed "
-        "always green, another one green in 19 of 20\nruns, a biased model (P(male) = 0.95) always "
-        "red.\n"
+        "always green, another one red in at most 1 of 20\nruns (so few images cannot show that "
+        "the score grew by no more than 0.1), a biased model\n(P(male) = 0.95) always red.\n"
     )
-    print("| run | green | too few images to say | red | runs | share green |")
+    print("| run | green | too few images to say | red | runs | share red |")
     print("|---|---|---|---|---|---|")
     for name, counts in rows.items():
         green, red, few = (counts[status] for status in STATUS.values())
         runs = counts.total()
-        print(f"| {name} | {green} | {few} | {red} | {runs} | {share_of(green, runs)} |")
+        print(f"| {name} | {green} | {few} | {red} | {runs} | {share_of(red, runs)} |")
 
 
 if __name__ == "__main__":
