@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.audit import Audit as Audit
     from pytest_t2i.audits.audit import Fixture as Fixture
     from pytest_t2i.audits.audit import Keyword as Keyword
-    from pytest_t2i.audits.context import AskedTest as AskedTest
-    from pytest_t2i.audits.context import AuditContext as AuditContext
-    from pytest_t2i.audits.contrast_audit import Contrast as Contrast
-    from pytest_t2i.audits.contrast_audit import ContrastAudit as ContrastAudit
-    from pytest_t2i.audits.contrast_audit import Unit as Unit
-    from pytest_t2i.audits.contrast_audit import Units as Units
+    from pytest_t2i.audits.engine.context import AskedTest as AskedTest
+    from pytest_t2i.audits.engine.context import AuditContext as AuditContext
+    from pytest_t2i.audits.engine.contrast import Contrast as Contrast
+    from pytest_t2i.audits.engine.contrast import ContrastAudit as ContrastAudit
+    from pytest_t2i.audits.engine.contrast import Unit as Unit
+    from pytest_t2i.audits.engine.contrast import Units as Units
     from pytest_t2i.audits.dependencies.measure import Dependencies as Dependencies
     from pytest_t2i.audits.detector_validation.measure import Trial as Trial
     from pytest_t2i.audits.detector_validation.trials import Trials as Trials
@@ -45,14 +45,14 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.neutrality.measure import TripletSamples as TripletSamples
     from pytest_t2i.audits.next_step import Step as Step
     from pytest_t2i.audits.objects.measure import Objects as Objects
-    from pytest_t2i.audits.observations import Observations as Observations
+    from pytest_t2i.audits.engine.observations import Observations as Observations
     from pytest_t2i.audits.parity.sample_members import ModelParity, PromptParity
     from pytest_t2i.audits.references.sample_members import ModelDistance, PromptDistance
     from pytest_t2i.audits.refusals import Refusals as Refusals
     from pytest_t2i.audits.refusals import TripletRefusals as TripletRefusals
     from pytest_t2i.audits.rewriting import Rewriting as Rewriting
-    from pytest_t2i.audits.rows import Rows as Rows
-    from pytest_t2i.audits.rows import row_of_measurement as row_of_measurement
+    from pytest_t2i.audits.engine.rows import Rows as Rows
+    from pytest_t2i.audits.engine.rows import row_of_measurement as row_of_measurement
     from pytest_t2i.audits.stereotypes.measure import Association as Association
     from pytest_t2i.audits.variety.sample_members import ModelVariety, PromptVariety
     from pytest_t2i.cli.support import arguments as arguments
@@ -222,11 +222,11 @@ _HOMES = {
     "reporting.page": ("SelfContainedPage",),
     "adapters.model_loading": ("load_pretrained",),
     "audits.audit": ("Audit", "Fixture", "Keyword"),
-    "audits.context": ("AskedTest", "AuditContext"),
-    "audits.observations": ("Observations",),
-    "audits.contrast_audit": ("Contrast", "ContrastAudit", "Unit", "Units"),
-    "audits.rows": ("Rows", "row_of_measurement"),
-    "audits.samples": ("Sample", "Samples"),
+    "audits.engine.context": ("AskedTest", "AuditContext"),
+    "audits.engine.observations": ("Observations",),
+    "audits.engine.contrast": ("Contrast", "ContrastAudit", "Unit", "Units"),
+    "audits.engine.rows": ("Rows", "row_of_measurement"),
+    "audits.engine.samples": ("Sample", "Samples"),
     "audits.neutrality.measure": ("TripletSample", "TripletSamples"),
     "audits.objects.measure": ("Objects",),
     "audits.dependencies.measure": ("Dependencies",),

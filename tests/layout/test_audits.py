@@ -25,9 +25,9 @@ COMMANDS = {
 }
 """Commands that show what one audit alone can."""
 MEANS_SOMETHING_ELSE = {
-    "pytest_t2i.audits.samples": {"sample"},  # a kind of name that a companion would add
+    "pytest_t2i.audits.engine.samples": {"sample"},  # a kind of name that a companion would add
     "pytest_t2i.audits.dependencies": {"triplet"},  # heads a column of all three variants
-    "pytest_t2i.audits.contrast_audit": {"stereotype", "triplet"},  # what a row is about
+    "pytest_t2i.audits.engine.contrast": {"stereotype", "triplet"},  # what a row is about
     "pytest_t2i.audits.explicit": {"triplet"},  # what a row is about
     "pytest_t2i.audits.refusals": {"triplet"},  # what a row is about
     "pytest_t2i.cli.main": {"sample"},  # a command

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from uncertainty import rate
 
-from pytest_t2i.audits.evidence import ALTERNATIVES
+from pytest_t2i.audits.engine.evidence import ALTERNATIVES
 from pytest_t2i.data import Evidence
 from pytest_t2i.metrics import INFO
 from pytest_t2i.statistics import (

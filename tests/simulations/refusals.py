@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from uncertainty import rate
 
-from pytest_t2i.audits.contrast_audit import Units
-from pytest_t2i.audits.estimators import contrast_family
+from pytest_t2i.audits.engine.contrast import Units
+from pytest_t2i.audits.engine.estimators import contrast_family
 from pytest_t2i.audits.refusals import FEMININE, GAP, MASCULINE, NEUTRAL, TripletRefusals
 from pytest_t2i.data import Outcome, Prompt, Triplet, Variant
 from pytest_t2i.statistics.gaps import paired_gap_interval

@@ -17,7 +17,7 @@ import numpy as np
 from uncertainty import rate
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.early_stopping import Shown, evidence
+from pytest_t2i.audits.engine.early_stopping import Shown, evidence
 from pytest_t2i.statistics.group_sequential import SequentialTest
 
 ALPHA = 0.05

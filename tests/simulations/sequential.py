@@ -18,9 +18,9 @@ from uncertainty import rate
 from worlds import table7
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.bias import Bias
-from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.audits.score import evidence_at_looks, interval_of, settled
+from pytest_t2i.audits.engine.bias import Bias
+from pytest_t2i.audits.engine.early_stopping import Stopping
+from pytest_t2i.audits.engine.score import evidence_at_looks, interval_of, settled
 from pytest_t2i.data import Evidence, Outcome
 from pytest_t2i.statistics.group_sequential import SequentialTest
 from pytest_t2i.verdicts.judge import decide

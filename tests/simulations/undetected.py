@@ -13,8 +13,8 @@ import numpy as np
 from many_worlds import scores
 from uncertainty import rate
 
-from pytest_t2i.audits.bias import Bias
-from pytest_t2i.audits.score import Mean, Tally
+from pytest_t2i.audits.engine.bias import Bias
+from pytest_t2i.audits.engine.score import Mean, Tally
 from pytest_t2i.data import Evidence, Outcome
 from pytest_t2i.statistics.shares import Beyond
 from pytest_t2i.statistics.undetected import worst_case_bounds

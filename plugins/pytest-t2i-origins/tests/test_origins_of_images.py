@@ -8,9 +8,9 @@ import fakes
 import pytest
 from PIL import Image
 from pytest_t2i.adapters.catalogue import FACES, Catalogue
-from pytest_t2i.audits.instruments import Instruments
-from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.samples import Sample
+from pytest_t2i.audits.engine.instruments import Instruments
+from pytest_t2i.audits.engine.observations import Observations
+from pytest_t2i.audits.engine.samples import Sample
 from pytest_t2i.data import Attribute, Box, Generated, GenerationSettings, NextToken, Prompt
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.contrast_audit import (
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.contrast import (
     NAMED,
     Contrast,
     ContrastAudit,
@@ -20,7 +20,7 @@ from pytest_t2i.audits.contrast_audit import (
     row_of,
     side_of,
 )
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import Interval, Prompt, Row, Variant
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 

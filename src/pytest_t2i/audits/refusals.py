@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.contrast_audit import (
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.contrast import (
     NAMED,
     Contrast,
     ContrastAudit,
@@ -22,7 +22,7 @@ from pytest_t2i.audits.contrast_audit import (
     side_of,
 )
 from pytest_t2i.audits.next_step import AFTER_FAILURE, Step
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import Interval, Outcome, Prompt, Row, Triplet, Undetected, Variant
 from pytest_t2i.errors import UnknownNameError
 

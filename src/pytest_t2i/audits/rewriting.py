@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_t2i.audits.audit import Fixture
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.contrast_audit import NAMED, Contrast, ContrastAudit, Units
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.contrast import NAMED, Contrast, ContrastAudit, Units
 from pytest_t2i.audits.next_step import AFTER_FAILURE, Step
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import MetricInfo, Outcome, Prompt, Row
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.sections.words import several

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from pytest_t2i.adapters.catalogue import PIPELINES, ModelEntry
-from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.engine.observations import Observations
 from pytest_t2i.data import EMPTY, GenerationSettings, Money, Prompt
 from pytest_t2i.errors import BudgetSpentError, ConfigurationError
 from pytest_t2i.generation.bill import STOPPED

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pytest_t2i.adapters.registry import brought_by_companion
-from pytest_t2i.audits.context import AuditContext
+from pytest_t2i.audits.engine.context import AuditContext
 from pytest_t2i.errors import T2IError, UnknownNameError
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.plugin.exit_status import NO_MODEL

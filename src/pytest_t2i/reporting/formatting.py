@@ -10,7 +10,7 @@ from datetime import datetime
 
 from markupsafe import Markup, escape
 
-from pytest_t2i.audits.shared_blocks import Counts
+from pytest_t2i.audits.engine.counts import Counts
 from pytest_t2i.data import Bounds, Interval, Outcome, Undetected
 from pytest_t2i.runs.record.record import PromptRecord, RunRecord
 from pytest_t2i.sections import Form

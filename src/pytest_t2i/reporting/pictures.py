@@ -19,7 +19,7 @@ from PIL import Image, ImageFilter
 
 from pytest_t2i.adapters.detectors.rubrics import JUDGE
 from pytest_t2i.adapters.picture_files import picture_in
-from pytest_t2i.audits.shared_blocks import Counts
+from pytest_t2i.audits.engine.counts import Counts
 from pytest_t2i.data import Detection, Mask
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum, stamp, write_whole

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
-from pytest_t2i.audits.detected import Siblings
-from pytest_t2i.audits.samples import Sample, Samples
+from pytest_t2i.audits.engine.detected import Siblings
+from pytest_t2i.audits.engine.samples import Sample, Samples
 from pytest_t2i.data import Detection, Prompt, Undetected
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt

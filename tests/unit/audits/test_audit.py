@@ -6,7 +6,7 @@ import pytest
 
 from pytest_t2i.audits.audit import Fixture, loaded
 from pytest_t2i.audits.discovery import installed_audits
-from pytest_t2i.audits.early_stopping import StoppingRule
+from pytest_t2i.audits.engine.early_stopping import StoppingRule
 
 FIXTURES = {name: f for audit in installed_audits() for name, f in audit.fixtures.items()}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pytest_t2i import limit
-from pytest_t2i.audits.detected import Siblings
+from pytest_t2i.audits.engine.detected import Siblings
 from pytest_t2i.audits.refusals import Refusals, TripletRefusals
 from pytest_t2i.data import Outcome, Prompt, Triplet, Variant
 from pytest_t2i.errors import UnknownNameError

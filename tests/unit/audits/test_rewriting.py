@@ -12,7 +12,7 @@ from pytest_t2i.audits.rewriting import (
     RewritingAudit,
     most_common,
 )
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import Outcome, Prompt, Row
 
 METRICS_OF_THE_MODULE = METRICS

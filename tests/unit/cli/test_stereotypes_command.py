@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from stereotype_rows import counted_rows
 
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Row
 from pytest_t2i.prompts.internet_users import FORM, Footprints, of_no_concept, read_footprints

@@ -10,7 +10,7 @@ import fakes
 import pytest
 from PIL import Image
 
-from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.engine.observations import Observations
 from pytest_t2i.data import (
     FINAL_LATENT,
     TEXT_EMBEDDING,

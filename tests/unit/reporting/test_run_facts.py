@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import Interval, Row
 from pytest_t2i.reporting.run_facts import (
     CORRECT_NONE,

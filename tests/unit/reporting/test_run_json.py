@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_t2i.audits import shared_blocks
+from pytest_t2i.audits.engine import counts as shared_blocks
 from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Row, Undetected
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.runs.record import record as records

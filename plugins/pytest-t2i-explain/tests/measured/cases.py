@@ -20,7 +20,7 @@ from statistics import median
 import numpy as np
 from bank import FEWER, LABELS, MORE_LABELS, SEEDS, WORDS
 from pytest_t2i import axes
-from pytest_t2i.audits.shared_blocks import Counts
+from pytest_t2i.audits.engine.counts import Counts
 from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.runs.record.record import ImageRecord, PromptRecord, RunRecord
 from pytest_t2i.statistics.permutation import paired_change_p_value

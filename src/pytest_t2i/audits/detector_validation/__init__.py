@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.audit import Audit, Fixture
-from pytest_t2i.audits.context import AuditContext
-from pytest_t2i.audits.rows import Rows, row_of_measurement
+from pytest_t2i.audits.engine.context import AuditContext
+from pytest_t2i.audits.engine.rows import Rows, row_of_measurement
 from pytest_t2i.data import Interval, Row, Undetected
 from pytest_t2i.sections import Album, Block, Column, Note, Paragraph, Picture, Table
 from pytest_t2i.sections.words import reason_words, said, several

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.audit import Audit, attributes
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import (
     FORESEEN,
     JPEG,

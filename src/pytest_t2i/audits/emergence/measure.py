@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.detected import DetectedPrompt
-from pytest_t2i.audits.evidence import IntervalAt, inverted
-from pytest_t2i.audits.instruments import Instruments, opposite_prompts
-from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.detected import DetectedPrompt
+from pytest_t2i.audits.engine.evidence import IntervalAt, inverted
+from pytest_t2i.audits.engine.instruments import Instruments, opposite_prompts
+from pytest_t2i.audits.engine.observations import Observations
 from pytest_t2i.data import VELOCITY, Attribute, Evidence, Interval, Prompt, spi_name
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import Need

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.observations import Observations
 from pytest_t2i.data import FORESEEN, Attribute, Detection, Interval, Prompt
 from pytest_t2i.generation.plan import DetectorRef, Need
 from pytest_t2i.generation.traces import preview_key, unpacked_strip

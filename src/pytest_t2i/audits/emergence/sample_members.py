@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pytest_t2i.audits.emergence.measure import Emergence, emergence_of
 from pytest_t2i.audits.emergence.predisposition import Predisposition, of_attribute
-from pytest_t2i.audits.instruments import checked_attribute
-from pytest_t2i.audits.samples import Sample
+from pytest_t2i.audits.engine.instruments import checked_attribute
+from pytest_t2i.audits.engine.samples import Sample
 from pytest_t2i.data import FORESEEN, Attribute
 from pytest_t2i.errors import UnknownNameError
 

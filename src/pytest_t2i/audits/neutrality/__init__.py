@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.audit import Keyword
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.contrast_audit import Contrast, ContrastAudit
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.contrast import Contrast, ContrastAudit
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import About, Interval, Row
 from pytest_t2i.errors import ConfigurationError, names_of
 from pytest_t2i.generation.spaces import PAPER, SPACES, is_space, space_words
@@ -107,7 +107,7 @@ class NeutralityAudit(ContrastAudit):
     ) -> Iterator[tuple[str, TripletSamples]]:
         """Yield all triplets that are measured in a space, and those of each of several axes."""
         from pytest_t2i.audits.neutrality.measure import triplets_of
-        from pytest_t2i.audits.shared_blocks import widest_of
+        from pytest_t2i.audits.engine.counts import widest_of
 
         tests = [test for test in asking if space in test.selection.asked("spaces")]
         pairs = widest_of((three, test) for test in tests for three in test.selection.triplets)

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.contrast_audit import NAMED, Contrast, Unit, Units
-from pytest_t2i.audits.detected import DistinctPictures
-from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.contrast import NAMED, Contrast, Unit, Units
+from pytest_t2i.audits.engine.detected import DistinctPictures
+from pytest_t2i.audits.engine.observations import Observations
 from pytest_t2i.data import (
     FINAL_LATENT,
     TEXT_EMBEDDING,

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.audit import Audit, Fixture, Keyword
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.rows import Rows, row_of_measurement
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.rows import Rows, row_of_measurement
 from pytest_t2i.data import Row
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.sections import Block, Paragraph, RowChart, Table

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.audit import Audit, Fixture, attributes
-from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
 from pytest_t2i.audits.next_step import AFTER_FAILURE, Step
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.rows import Rows
 
 if TYPE_CHECKING:
-    from pytest_t2i.audits.samples import Sample, Samples
+    from pytest_t2i.audits.engine.samples import Sample, Samples
     from pytest_t2i.data import PromptScore, Row
     from pytest_t2i.sections import Section
     from pytest_t2i.verdicts.baseline_file import Baseline
@@ -48,13 +48,13 @@ class ParityAudit(Audit):
             one_by_one=True,
             doc="All detections of one prompt; the test runs once per prompt of its t2i marker.",
             stopping=f"{__name__}.sample_members:PromptStopping",
-            gives="pytest_t2i.audits.samples:Sample",
+            gives="pytest_t2i.audits.engine.samples:Sample",
         ),
         "samples": Fixture(
             lambda context, test: context.samples(test),
             about="prompts",
             doc="The samples of every prompt of the t2i marker, for model-level metrics.",
-            gives="pytest_t2i.audits.samples:Samples",
+            gives="pytest_t2i.audits.engine.samples:Samples",
         ),
     }
 

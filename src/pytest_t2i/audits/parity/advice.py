@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.bias import Bias
-from pytest_t2i.audits.build_samples import sample_of, samples_of
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.detected import DetectedPrompt
+from pytest_t2i.audits.engine.bias import Bias
+from pytest_t2i.audits.engine.build_samples import sample_of, samples_of
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.detected import DetectedPrompt
 from pytest_t2i.audits.parity.change import Pairs
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.errors import some

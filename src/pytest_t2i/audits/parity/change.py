@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
-from pytest_t2i.audits.evidence import adjusted, of_either
-from pytest_t2i.audits.score import Labels, MeanChange, Score, Tally
+from pytest_t2i.audits.engine.detected import DetectedPrompt, DetectedPrompts
+from pytest_t2i.audits.engine.evidence import adjusted, of_either
+from pytest_t2i.audits.engine.score import Labels, MeanChange, Score, Tally
 from pytest_t2i.data import TIE, Evidence, Interval, Limit, Outcome, Undetected, Verdict
 from pytest_t2i.errors import some
 from pytest_t2i.statistics.change import bounded_by_pairs

@@ -10,16 +10,16 @@ from functools import cached_property
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.build_samples import plain_sample
-from pytest_t2i.audits.context import AuditContext
-from pytest_t2i.audits.detected import (
+from pytest_t2i.audits.engine.build_samples import plain_sample
+from pytest_t2i.audits.engine.context import AuditContext
+from pytest_t2i.audits.engine.detected import (
     FEMALE,
     MALE,
     CorrectedCounts,
     DetectedPrompt,
     DetectedPrompts,
 )
-from pytest_t2i.audits.peoples_labels import (
+from pytest_t2i.audits.engine.peoples_labels import (
     accuracy_of,
     distinct_labels,
     labelled_images,
@@ -28,9 +28,9 @@ from pytest_t2i.audits.peoples_labels import (
     why_no_verdict,
     why_not_corrected,
 )
-from pytest_t2i.audits.samples import Sample, Samples
-from pytest_t2i.audits.score import ByLabels
-from pytest_t2i.audits.shared_blocks import widest_of
+from pytest_t2i.audits.engine.samples import Sample, Samples
+from pytest_t2i.audits.engine.score import ByLabels
+from pytest_t2i.audits.engine.counts import widest_of
 from pytest_t2i.data import Interval, Prompt
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.statistics.correction import (

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.detected import (
+from pytest_t2i.audits.engine.detected import (
     FEMALE,
     MALE,
     DetectedPrompt,
     DetectedPrompts,
 )
-from pytest_t2i.audits.evidence import ALTERNATIVES
-from pytest_t2i.audits.samples import by_concept
+from pytest_t2i.audits.engine.evidence import ALTERNATIVES
+from pytest_t2i.audits.engine.samples import by_concept
 from pytest_t2i.data import Bounds, Evidence, Interval
 from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.metrics import INFO

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from pytest_t2i.audits.bias import Bias, floor_of_samples, share_of_men
-from pytest_t2i.audits.context import AuditContext
-from pytest_t2i.audits.distance import EVEN
+from pytest_t2i.audits.engine.bias import Bias, floor_of_samples, share_of_men
+from pytest_t2i.audits.engine.context import AuditContext
+from pytest_t2i.audits.engine.distance import EVEN
 from pytest_t2i.audits.parity import groups
 from pytest_t2i.audits.parity.correction import Correction, given_correction
-from pytest_t2i.audits.samples import Samples
-from pytest_t2i.audits.score import (
+from pytest_t2i.audits.engine.samples import Samples
+from pytest_t2i.audits.engine.score import (
     interval_of,
     mean_interval_of,
     of_member,
     of_model,
     worst_case_of,
 )
-from pytest_t2i.audits.shared_blocks import widest_of
+from pytest_t2i.audits.engine.counts import widest_of
 from pytest_t2i.data import Interval, Row
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.labels import CLEAR

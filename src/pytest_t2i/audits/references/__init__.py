@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pytest_t2i.audits.audit import Audit, Fixture, attributes
-from pytest_t2i.audits.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
 
 if TYPE_CHECKING:
     from pytest_t2i.prompts import Reference

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_t2i.audits.distance import Distance
-from pytest_t2i.audits.samples import Sample, Samples
-from pytest_t2i.audits.score import of_member, of_model
+from pytest_t2i.audits.engine.distance import Distance
+from pytest_t2i.audits.engine.samples import Sample, Samples
+from pytest_t2i.audits.engine.score import of_member, of_model
 from pytest_t2i.prompts import Reference
 from pytest_t2i.verdicts.measurement import Measurement
 

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.audit import Audit, Fixture
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import Interval, Row, Scalar
 from pytest_t2i.sections import (
     Axis,
@@ -93,7 +93,7 @@ class StereotypesAudit(Audit):
 
     def rows(self, context: AuditContext) -> Iterator[Row]:
         """Yield score and share of every stereotype, with the most images that a test asks for."""
-        from pytest_t2i.audits.shared_blocks import widest_of
+        from pytest_t2i.audits.engine.counts import widest_of
         from pytest_t2i.audits.stereotypes.measure import one_association
 
         asked = ((each, test) for test in context.tests for each in test.selection.stereotypes)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.audit import Audit, attributes
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import Row
 from pytest_t2i.sections import Block, RowChart, round_end
 from pytest_t2i.sections.words import several

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.detected import DetectedPrompt
-from pytest_t2i.audits.evidence import inverted
-from pytest_t2i.audits.instruments import Instruments, opposite_prompts
-from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.detected import DetectedPrompt
+from pytest_t2i.audits.engine.evidence import inverted
+from pytest_t2i.audits.engine.instruments import Instruments, opposite_prompts
+from pytest_t2i.audits.engine.observations import Observations
 from pytest_t2i.audits.variety.change import APART, RecordedVariety, mean_variety_change
 from pytest_t2i.data import Attribute, FactKind, Interval, Prompt, digest
 from pytest_t2i.errors import ConfigurationError

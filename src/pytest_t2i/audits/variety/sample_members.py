@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_t2i.audits.samples import Sample, Samples
+from pytest_t2i.audits.engine.samples import Sample, Samples
 from pytest_t2i.audits.variety.measure import mean_of, variety_of
 from pytest_t2i.data import Attribute
 from pytest_t2i.verdicts.measurement import Measurement

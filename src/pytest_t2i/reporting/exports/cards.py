@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.discovery import installed_audits
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import Interval, Outcome, Row
 from pytest_t2i.errors import ConfigurationError, FileFormatError, MissingExtraError
 from pytest_t2i.files import read_text, write_whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import Interval
 from pytest_t2i.runs.record.record import RunRecord
 from pytest_t2i.sections import Block, Paragraph

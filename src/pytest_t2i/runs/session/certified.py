@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from pytest_t2i.audits.samples import Sample
+from pytest_t2i.audits.engine.samples import Sample
 from pytest_t2i.data import Detection, Prompt
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.labels.attributes import Grouping

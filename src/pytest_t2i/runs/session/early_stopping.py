@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from pytest_t2i.audits.early_stopping import Stopping, StoppingRule
+from pytest_t2i.audits.engine.early_stopping import Stopping, StoppingRule
 from pytest_t2i.data import FactKind, Limit, Request, digest
 from pytest_t2i.errors import ConfigurationError, T2IError
 from pytest_t2i.generation.generate import Runner

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from pytest_t2i.audits.peoples_labels import recognised, unsettled_words
+from pytest_t2i.audits.engine.peoples_labels import recognised, unsettled_words
 from pytest_t2i.generation.detect import look_at_labelled
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef

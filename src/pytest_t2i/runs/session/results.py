@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from pytest_t2i.audits.build_samples import one_sample, sample_of, samples_of
-from pytest_t2i.audits.context import AskedTest
-from pytest_t2i.audits.instruments import Instruments
-from pytest_t2i.audits.observations import Observations
-from pytest_t2i.audits.samples import Sample, Samples
+from pytest_t2i.audits.engine.build_samples import one_sample, sample_of, samples_of
+from pytest_t2i.audits.engine.context import AskedTest
+from pytest_t2i.audits.engine.instruments import Instruments
+from pytest_t2i.audits.engine.observations import Observations
+from pytest_t2i.audits.engine.samples import Sample, Samples
 from pytest_t2i.data import Detection, Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import from_here

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_t2i.audits.audit import About, Audit, Fixture
-from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.audits.instruments import opposite_prompts
+from pytest_t2i.audits.engine.early_stopping import Stopping
+from pytest_t2i.audits.engine.instruments import opposite_prompts
 from pytest_t2i.data import Attribute, Prompt, Triplet
 from pytest_t2i.prompts import Stereotype
 from pytest_t2i.runs.session.prompt_ids import Tags, tagged, tags_of

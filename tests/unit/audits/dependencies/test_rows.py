@@ -12,7 +12,7 @@ from PIL import Image
 
 from pytest_t2i import triplet
 from pytest_t2i.audits.dependencies import DependenciesAudit
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import Box, FoundObject, Interval, Mask, Row
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown

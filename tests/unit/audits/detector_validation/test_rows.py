@@ -9,7 +9,7 @@ import pytest
 
 from pytest_t2i.audits.detector_validation import SHOWN, DetectorValidation
 from pytest_t2i.audits.detector_validation.trials import Trials
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import Interval
 from pytest_t2i.reporting.run_facts import NEVER, how_known, label_status
 from pytest_t2i.runs.record.record import AuditRecord, RunRecord

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_t2i import limit
 from pytest_t2i.audits.emergence.measure import Emergence
-from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.engine.observations import Observations
 from pytest_t2i.data import Attribute, Outcome, Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.statistics.means import FEWEST_VALUES

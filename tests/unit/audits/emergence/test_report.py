@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import JPEG, Interval, Outcome, Row
 from pytest_t2i.reporting.html import render_html
 from pytest_t2i.reporting.markdown import render_markdown

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from pytest_t2i.audits.bias import Bias
-from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, Siblings
+from pytest_t2i.audits.engine.bias import Bias
+from pytest_t2i.audits.engine.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.parity.change import BY_DEFAULT, UNPAIRED, model_change, prompt_change
 from pytest_t2i.data import Detection, Outcome, Prompt, Undetected
 from pytest_t2i.generation.plan import DetectorRef

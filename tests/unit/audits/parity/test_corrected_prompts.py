@@ -8,8 +8,8 @@ import pytest
 from unit.audits.seen import counted, samples_of
 
 from pytest_t2i import limit
-from pytest_t2i.audits.bias import most_biased
-from pytest_t2i.audits.detected import CorrectedCounts, Siblings
+from pytest_t2i.audits.engine.bias import most_biased
+from pytest_t2i.audits.engine.detected import CorrectedCounts, Siblings
 from pytest_t2i.data import Outcome
 
 HOW = "corrected by 40 labels of 2 annotators"

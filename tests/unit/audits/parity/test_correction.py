@@ -9,7 +9,7 @@ from unit.audits.seen import counted, samples_of
 
 from pytest_t2i import limit
 from pytest_t2i.audits.parity.correction import given_correction
-from pytest_t2i.audits.peoples_labels import why_no_verdict, why_not_corrected
+from pytest_t2i.audits.engine.peoples_labels import why_no_verdict, why_not_corrected
 from pytest_t2i.data import Outcome
 from pytest_t2i.files import checksum
 from pytest_t2i.labels import (
@@ -31,7 +31,7 @@ def made(monkeypatch):
     # By what the detector says, the first images of a prompt are a random part of all.
     samples = samples_of({f"p{k}": "mmfmmfmmffmmfmmmfmmm" for k in range(PROMPTS)})
     monkeypatch.setattr(
-        "pytest_t2i.audits.detected.DetectedPrompt.checksums",
+        "pytest_t2i.audits.engine.detected.DetectedPrompt.checksums",
         property(lambda self: [checksum(f"{self.prompt.text} {s}".encode()) for s in self.seeds]),
     )
     return samples
@@ -110,7 +110,7 @@ PEOPLE = {"lawyer": "mmmmf", "doctor": "mmmfm", "pilot": "mmmmf", "nurse": "ffff
 def audited(monkeypatch, tmp_path):
     """Ten images of each of five words; people label half of each, or all as the detector does."""
     monkeypatch.setattr(
-        "pytest_t2i.audits.detected.DetectedPrompt.checksums",
+        "pytest_t2i.audits.engine.detected.DetectedPrompt.checksums",
         property(lambda self: [checksum(f"{self.prompt.text} {s}".encode()) for s in self.seeds]),
     )
     # People agree on all five of "lawyer", and call one man of "pilot" a woman.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from unit.audits.seen import counted, samples_of
 
-from pytest_t2i.audits.bias import Bias
+from pytest_t2i.audits.engine.bias import Bias
 from pytest_t2i.audits.parity.change import model_change
 from pytest_t2i.data import Outcome, Undetected
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt

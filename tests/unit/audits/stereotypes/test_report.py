@@ -7,7 +7,7 @@ import re
 import pytest
 from stereotype_rows import stereotype_rows, wals_row
 
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.audits.stereotypes import StereotypesAudit
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting.first_screen import figures

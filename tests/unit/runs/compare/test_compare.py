@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.shared_blocks import Counts
+from pytest_t2i.audits.engine.counts import Counts
 from pytest_t2i.data import Detection, Interval, Row, Undetected
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.metrics import INFO

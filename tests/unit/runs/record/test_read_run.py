@@ -10,7 +10,7 @@ from filled import ROWS, filled
 from gap_rows import gap_row
 
 from pytest_t2i.audits.discovery import installed_audits
-from pytest_t2i.audits.shared_blocks import Counts
+from pytest_t2i.audits.engine.counts import Counts
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection, Interval, Outcome, Row
 from pytest_t2i.errors import FileFormatError

@@ -10,7 +10,7 @@ from PIL import Image
 
 from pytest_t2i import Detection, Outcome
 from pytest_t2i.audits.detector_validation.trials import try_detectors
-from pytest_t2i.audits.peoples_labels import accuracy_of
+from pytest_t2i.audits.engine.peoples_labels import accuracy_of
 from pytest_t2i.data import Limit
 from pytest_t2i.labels import UNSETTLED, load_labelled_set
 from pytest_t2i.sections.words import told_accuracy

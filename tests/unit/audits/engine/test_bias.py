@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from unit.audits.seen import SAID, counted, samples_of
 
-from pytest_t2i.audits.detected import Siblings
+from pytest_t2i.audits.engine.detected import Siblings
 from pytest_t2i.data import Limit, Outcome
 from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
 from pytest_t2i.verdicts.judge_measurement import verdict_of

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts
-from pytest_t2i.audits.score import (
+from pytest_t2i.audits.engine.detected import DetectedPrompt, DetectedPrompts
+from pytest_t2i.audits.engine.score import (
     Labels,
     MeanChange,
     Score,

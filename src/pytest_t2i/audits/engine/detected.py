@@ -14,10 +14,10 @@ import numpy as np
 
 from pytest_t2i.adapters.picture_files import without_origin
 from pytest_t2i.audits.audit import About
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.audits.instruments import Instruments
-from pytest_t2i.audits.observations import Observations
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.early_stopping import Stopping
+from pytest_t2i.audits.engine.instruments import Instruments
+from pytest_t2i.audits.engine.observations import Observations
 from pytest_t2i.data import Bounds, Detection, Prompt, sign_of
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import checksum, from_here

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.detected import siblings_of
-from pytest_t2i.audits.samples import Sample, Samples
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.detected import siblings_of
+from pytest_t2i.audits.engine.samples import Sample, Samples
 from pytest_t2i.data import Prompt
 from pytest_t2i.generation.plan import DetectorRef
 

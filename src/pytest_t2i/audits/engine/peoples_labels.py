@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.detected import DetectedPrompt
+from pytest_t2i.audits.engine.detected import DetectedPrompt
 from pytest_t2i.data import Interval
 from pytest_t2i.errors import some
 from pytest_t2i.labels import LabelledSet

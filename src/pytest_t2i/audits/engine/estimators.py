@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_t2i.audits.evidence import IntervalAt, adjusted, inverted
+from pytest_t2i.audits.engine.evidence import IntervalAt, adjusted, inverted
 from pytest_t2i.data import Bounds, Direction, Evidence, Interval, MetricInfo
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.gaps import paired_gap_interval

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_t2i.audits.contrast_audit import Contrast, ContrastAudit, Unit, Units
-from pytest_t2i.audits.detected import Siblings
-from pytest_t2i.audits.estimators import ESTIMATORS
+from pytest_t2i.audits.engine.contrast import Contrast, ContrastAudit, Unit, Units
+from pytest_t2i.audits.engine.detected import Siblings
+from pytest_t2i.audits.engine.estimators import ESTIMATORS
 from pytest_t2i.data import Limit, MetricInfo, Outcome, Prompt
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.verdicts.judge_measurement import verdict_of

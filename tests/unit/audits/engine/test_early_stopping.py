@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_t2i.audits.early_stopping import Shown, Stopping, evidence
+from pytest_t2i.audits.engine.early_stopping import Shown, Stopping, evidence
 from pytest_t2i.statistics.families import storey
 from pytest_t2i.statistics.group_sequential import SequentialTest
 

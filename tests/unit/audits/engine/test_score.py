@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.audits.seen import samples_of
 
-from pytest_t2i.audits.bias import Bias
-from pytest_t2i.audits.detected import Siblings
-from pytest_t2i.audits.distance import EVEN, Distance
-from pytest_t2i.audits.early_stopping import Stopping
-from pytest_t2i.audits.score import (
+from pytest_t2i.audits.engine.bias import Bias
+from pytest_t2i.audits.engine.detected import Siblings
+from pytest_t2i.audits.engine.distance import EVEN, Distance
+from pytest_t2i.audits.engine.early_stopping import Stopping
+from pytest_t2i.audits.engine.score import (
     Mean,
     Members,
     Tally,

@@ -14,10 +14,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from pytest_t2i.audits.detected import DetectedPrompt, DetectedPrompts, DistinctPictures
-from pytest_t2i.audits.early_stopping import Shown, State, Stopping, evidence
-from pytest_t2i.audits.evidence import ALTERNATIVES
-from pytest_t2i.audits.peoples_labels import by_annotators
+from pytest_t2i.audits.engine.detected import DetectedPrompt, DetectedPrompts, DistinctPictures
+from pytest_t2i.audits.engine.early_stopping import Shown, State, Stopping, evidence
+from pytest_t2i.audits.engine.evidence import ALTERNATIVES
+from pytest_t2i.audits.engine.peoples_labels import by_annotators
 from pytest_t2i.data import Bounds, Evidence, Interval, MetricInfo
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.sections.words import several

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.detected import FEMALE, MALE, DetectedPrompt, DetectedPrompts, listed
-from pytest_t2i.audits.evidence import ALTERNATIVES
-from pytest_t2i.audits.score import (
+from pytest_t2i.audits.engine.detected import FEMALE, MALE, DetectedPrompt, DetectedPrompts, listed
+from pytest_t2i.audits.engine.evidence import ALTERNATIVES
+from pytest_t2i.audits.engine.score import (
     Labels,
     MeanChange,
     Score,

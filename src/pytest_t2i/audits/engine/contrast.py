@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 from pytest_t2i.audits.audit import About, Audit, Fixture
-from pytest_t2i.audits.context import AskedTest, AuditContext
-from pytest_t2i.audits.rows import Rows
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import EMPTY, Detection, Interval, Prompt, Row
 from pytest_t2i.data import About as AboutOne
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
@@ -24,8 +24,8 @@ from pytest_t2i.sections import RowChart
 from pytest_t2i.sections.words import several
 
 if TYPE_CHECKING:
-    from pytest_t2i.audits.detected import Siblings
-    from pytest_t2i.audits.estimators import Arms
+    from pytest_t2i.audits.engine.detected import Siblings
+    from pytest_t2i.audits.engine.estimators import Arms
     from pytest_t2i.generation.plan import Need
     from pytest_t2i.sections import Block
     from pytest_t2i.verdicts.baseline_file import Baseline
@@ -126,7 +126,7 @@ class Unit:
 
         ``kind`` is the class of several such units, where an audit has its own.
         """
-        from pytest_t2i.audits.detected import Siblings
+        from pytest_t2i.audits.engine.detected import Siblings
 
         def units_of(members: Sequence[Any]) -> Units[Any]:
             return (kind or Units)(tuple(members), self.level, alike=self.alike)
@@ -213,7 +213,7 @@ class Units(Generic[U]):
 
     def family(self, contrast: Contrast) -> Family:
         """Return the contrast of each unit alone; all share one error level."""
-        from pytest_t2i.audits.estimators import contrast_family
+        from pytest_t2i.audits.engine.estimators import contrast_family
 
         each = [replace(self, members=(member,)).arms(contrast) for member in self.members]
         return contrast_family(each, self.level)
@@ -222,7 +222,7 @@ class Units(Generic[U]):
         """Return the values of a contrast, for its estimator."""
         import numpy as np
 
-        from pytest_t2i.audits.estimators import ESTIMATORS, Arms
+        from pytest_t2i.audits.engine.estimators import ESTIMATORS, Arms
         from pytest_t2i.metrics import INFO
 
         return Arms(
@@ -388,7 +388,7 @@ class ContrastAudit(Audit):
 
     def measured_one(self, context: AuditContext, test: AskedTest) -> Any:
         """Return the value of the fixture of one unit, linked to the other cases of its test."""
-        from pytest_t2i.audits.detected import siblings_of
+        from pytest_t2i.audits.engine.detected import siblings_of
 
         def measure(case: AskedTest) -> list[Any]:
             return [self.unit(context, unit, case) for unit in self.units(case)]
@@ -457,7 +457,7 @@ class ContrastAudit(Audit):
 
     def widest(self, context: AuditContext, tests: Iterable[AskedTest]) -> list[Any]:
         """Return what is measured of each unit once, with the test that asks for most images."""
-        from pytest_t2i.audits.shared_blocks import widest_of
+        from pytest_t2i.audits.engine.counts import widest_of
 
         pairs = widest_of((unit, test) for test in tests for unit in self.units(test))
         return [self.unit(context, unit, test) for unit, test in pairs]

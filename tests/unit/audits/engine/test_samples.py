@@ -9,10 +9,10 @@ import pytest
 from unit.audits.seen import samples_of
 
 from pytest_t2i import limit
-from pytest_t2i.audits import bias as parity
+from pytest_t2i.audits.engine import bias as parity
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.discovery import installed_audits
-from pytest_t2i.audits.samples import Sample, Samples
+from pytest_t2i.audits.engine.samples import Sample, Samples
 from pytest_t2i.data import Bounds, Outcome
 from pytest_t2i.verdicts import measurement as families
 
@@ -118,7 +118,7 @@ def test_an_audit_of_others_adds_what_a_sample_measures(monkeypatch):
         name = "counting"
         of_sample = MappingProxyType({"images_with_a_label": lambda sample: sample.clear})
 
-    monkeypatch.setattr("pytest_t2i.audits.samples.installed_audits", lambda: (Counting(),))
+    monkeypatch.setattr("pytest_t2i.audits.engine.samples.installed_audits", lambda: (Counting(),))
     (nurse,) = samples_of({"nurse": "mff-"})
     assert nurse.images_with_a_label == 3
     assert "images_with_a_label" in dir(nurse)
@@ -133,7 +133,7 @@ def test_an_audit_of_others_adds_what_several_samples_measure(monkeypatch):
         name = "counting"
         of_samples = MappingProxyType({"labels": lambda samples: samples.clear_images})
 
-    monkeypatch.setattr("pytest_t2i.audits.samples.installed_audits", lambda: (Counting(),))
+    monkeypatch.setattr("pytest_t2i.audits.engine.samples.installed_audits", lambda: (Counting(),))
     both = samples_of({"nurse": "mff-", "pilot": "m"})
     assert both.labels == 4
     assert "labels" in dir(both)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from pytest_t2i.data import Detection, Prompt
 
 if TYPE_CHECKING:
-    from pytest_t2i.audits.early_stopping import Stopping
-    from pytest_t2i.audits.instruments import Instruments
-    from pytest_t2i.audits.observations import Observations
+    from pytest_t2i.audits.engine.early_stopping import Stopping
+    from pytest_t2i.audits.engine.instruments import Instruments
+    from pytest_t2i.audits.engine.observations import Observations
     from pytest_t2i.labels import LabelledSet
     from pytest_t2i.protocols import Mitigation
     from pytest_t2i.settings import Settings
