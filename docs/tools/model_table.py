@@ -16,15 +16,9 @@ from typing import Any
 import diffusers
 from diffusers.pipelines.auto_pipeline import AUTO_TEXT2IMAGE_PIPELINES_MAPPING
 
+from pytest_t2i.adapters.models.calls import GUIDERS, ONE_AT_A_TIME, REWRITINGS, Calls
 from pytest_t2i.adapters.models.modular import parameters_of
-from pytest_t2i.adapters.models.pipelines import (
-    GUIDERS,
-    IMAGE_OPTIONAL,
-    ONE_AT_A_TIME,
-    REWRITINGS,
-    Calls,
-    half_of_class,
-)
+from pytest_t2i.adapters.models.pipelines import IMAGE_OPTIONAL, half_of_class
 from pytest_t2i.adapters.models.prompt_embeddings import family_of
 
 PAGE = Path(__file__).parents[1] / "models.md"

@@ -27,7 +27,7 @@ COLUMNS = {
     "metrics": (0.0, "pure functions: the papers' equations"),
     "prompts": (1.0, "axes, templates, triplets, references"),
     "adapters": (2.0, "models, detectors, encoders, finders by name"),
-    "ground": (1.0, "data, errors, files, protocols, settings"),
+    "ground": (1.0, "data, errors, files, reading, protocols, settings"),
 }
 """Subpackage -> its column, and what lies in it. Rows and arrows come from the imports."""
 

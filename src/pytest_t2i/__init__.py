@@ -30,29 +30,29 @@ if TYPE_CHECKING:
     from pytest_t2i.audits.audit import Audit as Audit
     from pytest_t2i.audits.audit import Fixture as Fixture
     from pytest_t2i.audits.audit import Keyword as Keyword
+    from pytest_t2i.audits.dependencies.measure import Dependencies as Dependencies
+    from pytest_t2i.audits.detector_validation.measure import Trial as Trial
+    from pytest_t2i.audits.detector_validation.trials import Trials as Trials
+    from pytest_t2i.audits.emergence.sample_members import PromptEmergence
     from pytest_t2i.audits.engine.context import AskedTest as AskedTest
     from pytest_t2i.audits.engine.context import AuditContext as AuditContext
     from pytest_t2i.audits.engine.contrast import Contrast as Contrast
     from pytest_t2i.audits.engine.contrast import ContrastAudit as ContrastAudit
     from pytest_t2i.audits.engine.contrast import Unit as Unit
     from pytest_t2i.audits.engine.contrast import Units as Units
-    from pytest_t2i.audits.dependencies.measure import Dependencies as Dependencies
-    from pytest_t2i.audits.detector_validation.measure import Trial as Trial
-    from pytest_t2i.audits.detector_validation.trials import Trials as Trials
-    from pytest_t2i.audits.emergence.sample_members import PromptEmergence
+    from pytest_t2i.audits.engine.observations import Observations as Observations
+    from pytest_t2i.audits.engine.rows import Rows as Rows
+    from pytest_t2i.audits.engine.rows import row_of_measurement as row_of_measurement
     from pytest_t2i.audits.explicit import Explicit as Explicit
     from pytest_t2i.audits.neutrality.measure import TripletSample as TripletSample
     from pytest_t2i.audits.neutrality.measure import TripletSamples as TripletSamples
     from pytest_t2i.audits.next_step import Step as Step
     from pytest_t2i.audits.objects.measure import Objects as Objects
-    from pytest_t2i.audits.engine.observations import Observations as Observations
     from pytest_t2i.audits.parity.sample_members import ModelParity, PromptParity
     from pytest_t2i.audits.references.sample_members import ModelDistance, PromptDistance
     from pytest_t2i.audits.refusals import Refusals as Refusals
     from pytest_t2i.audits.refusals import TripletRefusals as TripletRefusals
     from pytest_t2i.audits.rewriting import Rewriting as Rewriting
-    from pytest_t2i.audits.engine.rows import Rows as Rows
-    from pytest_t2i.audits.engine.rows import row_of_measurement as row_of_measurement
     from pytest_t2i.audits.stereotypes.measure import Association as Association
     from pytest_t2i.audits.variety.sample_members import ModelVariety, PromptVariety
     from pytest_t2i.cli.support import arguments as arguments
@@ -88,10 +88,6 @@ if TYPE_CHECKING:
     from pytest_t2i.errors import LanguageError as LanguageError
     from pytest_t2i.errors import MalformedAnswerError as MalformedAnswerError
     from pytest_t2i.errors import T2IError as T2IError
-    from pytest_t2i.files import decode_json as decode_json
-    from pytest_t2i.files import quoted as quoted
-    from pytest_t2i.files import read_text as read_text
-    from pytest_t2i.files import read_toml as read_toml
     from pytest_t2i.files import user_path as user_path
     from pytest_t2i.files import write_whole as write_whole
     from pytest_t2i.generation.plan import DetectorRef as DetectorRef
@@ -147,6 +143,10 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import TextToImage as TextToImage
     from pytest_t2i.protocols import Varying as Varying
     from pytest_t2i.protocols import people_of as people_of
+    from pytest_t2i.reading import decode_json as decode_json
+    from pytest_t2i.reading import quoted as quoted
+    from pytest_t2i.reading import read_text as read_text
+    from pytest_t2i.reading import read_toml as read_toml
     from pytest_t2i.reporting.html import write_page as write_page
     from pytest_t2i.reporting.page import SelfContainedPage as SelfContainedPage
     from pytest_t2i.runs.record.picture_paths import locate_pictures as locate_pictures
@@ -248,7 +248,8 @@ _HOMES = {
     "errors": (
         "FileFormatError", "GenerationError", "LanguageError", "MalformedAnswerError", "T2IError",
     ),
-    "files": ("decode_json", "quoted", "read_text", "read_toml", "user_path", "write_whole"),
+    "reading": ("decode_json", "quoted", "read_text", "read_toml"),
+    "files": ("user_path", "write_whole"),
     "prompts": (
         "Axis", "CaptionFile", "Reference", "Stereotype", "intersection", "read_axes",
         "read_captions", "read_reference", "read_stereotypes", "triplet",

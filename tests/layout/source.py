@@ -16,7 +16,9 @@ SUBPACKAGES = (
     "generation", "audits", "runs", "reporting", "library", "cli", "plugin",
 )  # fmt: skip
 """From the bottom to the top; a subpackage may use itself and what stands before it."""
-GROUND = ("data", "errors", "files", "option_names", "protocols", "settings")
+GROUND = (
+    "data", "errors", "files", "option_names", "protocols", "reading", "settings",
+)  # fmt: skip
 """Modules of the root: the lowest subpackage."""
 
 

@@ -100,5 +100,5 @@ def test_every_exception_is_needed(module, words):
 def test_every_package_of_audits_is_registered():
     packages = {path.parent.name for path in source.SOURCE.glob("audits/*/__init__.py")}
     modules = {path.stem for path in source.SOURCE.glob("audits/*.py")}
-    assert packages <= AUDITS.keys()
+    assert packages - {"engine"} <= AUDITS.keys()
     assert AUDITS.keys() - packages <= modules

@@ -16,8 +16,8 @@ import numpy as np
 import object_worlds
 from uncertainty import rate
 
-from pytest_t2i.audits.objects.measure import FEWEST_JUDGED
 from pytest_t2i.audits.engine.peoples_labels import MOST_LEFT_OUT
+from pytest_t2i.audits.objects.measure import FEWEST_JUDGED
 from pytest_t2i.statistics.correction import LEAST_LABELS
 from pytest_t2i.statistics.curves import half_step_interval
 

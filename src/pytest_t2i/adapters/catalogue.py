@@ -67,8 +67,9 @@ import msgspec
 from pytest_t2i.adapters.registry import Registry, import_factory
 from pytest_t2i.data import GenerationSettings, Money, Name
 from pytest_t2i.errors import ConfigurationError, FileFormatError, blamed, shown
-from pytest_t2i.files import convert, read_toml, stamp
+from pytest_t2i.files import stamp
 from pytest_t2i.protocols import Calibrated, LoadOptions
+from pytest_t2i.reading import convert, read_toml
 from pytest_t2i.settings import lora, merged, price
 
 FACES = "faces"

@@ -13,8 +13,8 @@ from pytest_t2i.data import MetricInfo, Row
 if TYPE_CHECKING:
     from pytest_t2i.audits.engine.context import AskedTest, AuditContext
     from pytest_t2i.audits.engine.early_stopping import StoppingRule
-    from pytest_t2i.audits.next_step import Step
     from pytest_t2i.audits.engine.rows import Rows
+    from pytest_t2i.audits.next_step import Step
     from pytest_t2i.data import PromptScore
     from pytest_t2i.generation.plan import Need
     from pytest_t2i.sections import Block, Section

@@ -21,8 +21,8 @@ from pytest_t2i.audits.engine.contrast import (
     row_of,
     side_of,
 )
-from pytest_t2i.audits.next_step import AFTER_FAILURE, Step
 from pytest_t2i.audits.engine.rows import Rows
+from pytest_t2i.audits.next_step import AFTER_FAILURE, Step
 from pytest_t2i.data import Interval, Outcome, Prompt, Row, Triplet, Undetected, Variant
 from pytest_t2i.errors import UnknownNameError
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_t2i.audits.audit import Fixture
 from pytest_t2i.audits.engine.context import AskedTest, AuditContext
 from pytest_t2i.audits.engine.contrast import NAMED, Contrast, ContrastAudit, Units
-from pytest_t2i.audits.next_step import AFTER_FAILURE, Step
 from pytest_t2i.audits.engine.rows import Rows
+from pytest_t2i.audits.next_step import AFTER_FAILURE, Step
 from pytest_t2i.data import MetricInfo, Outcome, Prompt, Row
 from pytest_t2i.errors import ConfigurationError, some
 from pytest_t2i.sections.words import several

@@ -16,9 +16,10 @@ from pytest_t2i.adapters.catalogue import read_catalogues
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.cli.support.arguments import path, say, value
 from pytest_t2i.errors import ConfigurationError, shown, some
-from pytest_t2i.files import quoted, read_text, write_whole
+from pytest_t2i.files import write_whole
 from pytest_t2i.prompts import Axis, builtin_axes
 from pytest_t2i.protocols import Calibrated
+from pytest_t2i.reading import quoted, read_text
 from pytest_t2i.runs.record.statement import MEANINGS, PYPROJECT, TABLE
 from pytest_t2i.settings import names, text
 

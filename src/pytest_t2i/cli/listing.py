@@ -18,9 +18,9 @@ from pytest_t2i.adapters.catalogue import Catalogue, ModelEntry, read_catalogues
 from pytest_t2i.adapters.mitigations import NamedMitigation, load_mitigation
 from pytest_t2i.adapters.models.manifest import COLUMNS
 from pytest_t2i.adapters.registry import MITIGATION, Registries
+from pytest_t2i.adapters.tables import printed_cell
 from pytest_t2i.cli.support.arguments import add_run_options, run_settings
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.files import printed_cell
 from pytest_t2i.generation.seeds import seeds_of
 from pytest_t2i.option_names import LOADED
 from pytest_t2i.sections.escaping import line

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
-from pytest_t2i.files import read_toml
 from pytest_t2i.option_names import GROUPS, LOADED, OPTIONS, TYPED
+from pytest_t2i.reading import read_toml
 
 if TYPE_CHECKING:
     from pytest_t2i.data import Money

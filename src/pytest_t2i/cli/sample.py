@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 from pytest_t2i.adapters.models.manifest import REVISED
 from pytest_t2i.adapters.picture_files import picture_in
+from pytest_t2i.adapters.tables import printed_cell
 from pytest_t2i.cli.report import located
 from pytest_t2i.cli.support.arguments import path, say, value
 from pytest_t2i.data import FoundObject, Mask
 from pytest_t2i.errors import ConfigurationError, StoreError
-from pytest_t2i.files import explain, printed_cell, write_whole
+from pytest_t2i.files import explain, write_whole
 from pytest_t2i.generation.store import Store
 from pytest_t2i.generation.store.self_describing_png import nameless
 from pytest_t2i.prompts.grammar import with_article

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_t2i.adapters.tables import of_cell, read_csv
 from pytest_t2i.errors import ConfigurationError, FileFormatError
-from pytest_t2i.files import of_cell, read_csv
 
 CROSSED = " x "
 """Sign between the names of attributes or groups that are crossed."""

@@ -12,24 +12,12 @@ from pathlib import Path
 import msgspec
 
 from pytest_t2i.adapters.models.manifest import listed_in
+from pytest_t2i.adapters.tables import CsvRow, exact_cell, literal, of_cell, read_csv
 from pytest_t2i.errors import ConfigurationError, FileFormatError, StoreError
-from pytest_t2i.files import (
-    TABLE,
-    CsvRow,
-    FileLock,
-    check_length,
-    content_of,
-    exact_cell,
-    explain,
-    literal,
-    of_cell,
-    outside,
-    read_csv,
-    read_text,
-    write_whole,
-)
+from pytest_t2i.files import FileLock, explain, outside, write_whole
 from pytest_t2i.labels.label import Label, Labels, reader_of
 from pytest_t2i.labels.vocabulary import Vocabulary, keep_vocabulary, vocabulary_of
+from pytest_t2i.reading import TABLE, check_length, content_of, read_text
 
 LOG_NAME = ".labels.log"
 

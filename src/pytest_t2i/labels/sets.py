@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_t2i.adapters.picture_files import picture_in, without_origin
+from pytest_t2i.adapters.tables import of_cell, read_csv
 from pytest_t2i.data import digest
 from pytest_t2i.errors import ConfigurationError, FileFormatError, some
-from pytest_t2i.files import TABLE, checksum, content_of, inside, of_cell, outside, read_csv, stamp
+from pytest_t2i.files import checksum, inside, outside, stamp
 from pytest_t2i.labels.consensus import agreed, by_file
 from pytest_t2i.labels.label import ADJUDICATED, UNSETTLED, Label
 from pytest_t2i.labels.labels_csv import EXPECTED, FILE_NAME, read_labels
 from pytest_t2i.labels.vocabulary import Vocabulary, vocabulary_of
+from pytest_t2i.reading import TABLE, content_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image

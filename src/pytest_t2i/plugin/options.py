@@ -166,7 +166,7 @@ def ini_text(config: pytest.Config, key: str, between: str = ",") -> str:
 
 def _native(config: pytest.Config, key: str) -> Any:
     """Return the value of a key in a file of pytest whose values have types."""
-    from pytest_t2i.files import read_toml
+    from pytest_t2i.reading import read_toml
 
     table = read_toml(config.inipath) if config.inipath else {}
     if config.inipath and config.inipath.name == "pyproject.toml":

@@ -10,9 +10,9 @@ from typing import Literal
 
 from pytest_t2i.data import Prompt, Variant
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
-from pytest_t2i.files import read_toml
 from pytest_t2i.prompts.axes import builtin_axes
 from pytest_t2i.prompts.captions import NO_PLURAL, plural, triplet
+from pytest_t2i.reading import read_toml
 
 Pair = tuple[str, str]
 """The feminine and the masculine text."""

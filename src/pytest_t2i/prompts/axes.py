@@ -21,8 +21,8 @@ from pytest_t2i.errors import (
     shown,
     some,
 )
-from pytest_t2i.files import convert, read_toml
 from pytest_t2i.prompts.grammar import INDICATORS, named_in, put_before, swap_person, with_article
+from pytest_t2i.reading import convert, read_toml
 
 PLACEHOLDERS = ("{a word}", "{word}")
 """The marks in a template that stand for the concept."""

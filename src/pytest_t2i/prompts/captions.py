@@ -14,8 +14,9 @@ from typing import Any
 
 from pytest_t2i.data import Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError, FileFormatError
-from pytest_t2i.files import check_length, parse_json, read_text, read_toml, stamp
+from pytest_t2i.files import stamp
 from pytest_t2i.prompts.grammar import swap_person
+from pytest_t2i.reading import check_length, parse_json, read_text, read_toml
 
 NO_PLURAL = frozenset(
     ("she", "her", "hers", "herself", "he", "his", "him", "himself", "u", "me", "i", "mr", "myself")

@@ -10,8 +10,8 @@ import pytest
 
 from pytest_t2i import limit
 from pytest_t2i.audits.engine.contrast import Unit
-from pytest_t2i.audits.explicit import Explicit, ExplicitAudit, check_detector
 from pytest_t2i.audits.engine.rows import Rows, chart_of
+from pytest_t2i.audits.explicit import Explicit, ExplicitAudit, check_detector
 from pytest_t2i.data import Interval, Outcome, Prompt, Row, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.metrics.info import INFO

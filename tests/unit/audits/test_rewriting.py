@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_t2i import limit
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.audits.rewriting import (
     METRICS,
     DrawnPrompt,
@@ -12,7 +13,6 @@ from pytest_t2i.audits.rewriting import (
     RewritingAudit,
     most_common,
 )
-from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import Outcome, Prompt, Row
 
 METRICS_OF_THE_MODULE = METRICS

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from pytest_t2i import labels
+from pytest_t2i.adapters.tables import LITERAL, literal, of_cell
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import LITERAL, is_relative, literal, of_cell
+from pytest_t2i.files import is_relative
 from pytest_t2i.labels import Label, labels_csv
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=12)

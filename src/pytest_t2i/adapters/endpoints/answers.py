@@ -24,8 +24,8 @@ from pytest_t2i.adapters.endpoints.deadlines import DeadlinePassedError
 from pytest_t2i.adapters.loading import NETWORK_MODULES
 from pytest_t2i.adapters.picture_files import picture_in, picture_of
 from pytest_t2i.errors import GenerationError, T2IError
-from pytest_t2i.files import content_of, convert, read_toml
 from pytest_t2i.protocols import AnswerLimits
+from pytest_t2i.reading import content_of, convert, read_toml
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -31,19 +31,19 @@ from pytest_t2i.adapters.devices import (
 from pytest_t2i.adapters.identity import file_digest, folder_digest
 from pytest_t2i.adapters.loading import hub_commit, needs
 from pytest_t2i.adapters.models.attention import Sums, observed, word_maps, word_tokens
+from pytest_t2i.adapters.models.calls import GUIDERS, Calls, pictures_of
 from pytest_t2i.adapters.models.modular import drawn, facts_of, is_modular, is_switched_off
-from pytest_t2i.adapters.models.pipelines import (
-    GUIDERS,
-    Calls,
+from pytest_t2i.adapters.models.pipeline_parts import (
     Parts,
+    lora_file,
+    part_digests,
+    pipeline_digest,
+)
+from pytest_t2i.adapters.models.pipelines import (
     check_processor,
     half_of,
     load_pipeline,
-    lora_file,
-    part_digests,
     parts_elsewhere,
-    pictures_of,
-    pipeline_digest,
     pipeline_folder,
     settle,
 )

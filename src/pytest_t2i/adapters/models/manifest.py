@@ -16,18 +16,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from pytest_t2i.adapters.tables import existing, named_alike, of_cell, read_encoded, read_table
 from pytest_t2i.errors import FileFormatError, ModelLoadError, shown, some
-from pytest_t2i.files import (
-    FileNames,
-    convert,
-    existing,
-    named_alike,
-    of_cell,
-    outside,
-    parse_json,
-    read_encoded,
-    read_table,
-)
+from pytest_t2i.files import FileNames, outside
+from pytest_t2i.reading import convert, parse_json
 
 COLUMNS = ("file", "prompt", "seed")
 """Columns of a manifest.csv; the last one is optional."""

@@ -1,28 +1,20 @@
-"""Load a diffusers pipeline from a hub id or a local folder, with clear error messages."""
+"""Pipelines of diffusers: found, loaded with their parts, and settled on a device."""
 
 from __future__ import annotations
 
-import atexit
 import importlib
 import inspect
-import os
-import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from pytest_t2i.adapters.catalogue import LORA
 from pytest_t2i.adapters.devices import is_out_of_memory, memory_guard
-from pytest_t2i.adapters.identity import WEIGHTS_AND_CONFIGS, file_digest
 from pytest_t2i.adapters.loading import (
     load_failure,
     looks_like_path,
@@ -33,305 +25,28 @@ from pytest_t2i.adapters.loading import (
 from pytest_t2i.adapters.models.model_index import (
     INDEX,
     MODULAR,
-    SHOWN,
     is_modular_folder,
     read_index,
 )
 from pytest_t2i.adapters.models.modular import (
     CODE,
     is_modular,
-    is_switched_off,
     parameters_of,
     parts_of_others,
     read_modular,
 )
-from pytest_t2i.adapters.models.prompt_embeddings import Family
-from pytest_t2i.data import GenerationSettings, digest
 from pytest_t2i.errors import (
     ConfigurationError,
-    GenerationError,
     ModelLoadError,
-    T2IError,
     UnknownNameError,
     some,
 )
 from pytest_t2i.protocols import LoadOptions
 
-
-def check_index(folder: Path) -> None:
-    """Check that a folder is that of a pipeline."""
-    if not folder.is_dir():
-        kind = "is a file, not a folder" if folder.exists() else "does not exist"
-        raise ModelLoadError(
-            f"{folder} {kind}. Give a folder written by save_pretrained, or a hub id "
-            "such as 'owner/name'."
-        )
-    if not (folder / INDEX).is_file() and not is_modular_folder(folder):
-        names = sorted(path.name for path in folder.iterdir())
-        raise ModelLoadError(
-            f"{folder}: expected a diffusers pipeline with {INDEX} or {MODULAR}, found "
-            f"{some(names, SHOWN) or 'nothing'}. Write one with pipeline.save_pretrained(folder)."
-        )
-    read_index(folder)
-
-
-def components(index: dict[str, Any]) -> Iterator[str]:
-    """Names of the parts in a pipeline's index."""
-    for name, value in index.items():
-        if not name.startswith("_") and isinstance(value, list) and value and value[0]:
-            yield name
-
-
 with needs("the diffusers adapter", "diffusers"):
     import huggingface_hub
     import torch
     from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-PATTERNS = [f"*{suffix}" for suffix in sorted(WEIGHTS_AND_CONFIGS - {".py"})]
-"""Files of a part; code is left out."""
-Parts = Mapping[str, Path]
-"""Name of a part -> its folder."""
-
-
-def part_folders(options: LoadOptions, known: Sequence[str], root: Path) -> dict[str, Path]:
-    """The folder of each replaced part, downloaded from the hub where needed."""
-    sources: Mapping[str, str] = options.extra.get("parts", {})
-    for name in sources:
-        if name not in known:
-            raise UnknownNameError(f"part of {root}", name, list(known))
-    return {name: _folder(source, root / name) for name, source in sources.items()}
-
-
-SINGLE_FILE = re.compile(r"([\w.-]+/[\w.-]+):([\w./-]+\.safetensors)")
-"""A part whose weights are one file of a repository."""
-
-
-def _folder(source: str, own: Path) -> Path:
-    if single := SINGLE_FILE.fullmatch(source):
-        return _with_weights(own, single[1], single[2])
-    folder = Path(source).expanduser()
-    if folder.is_dir():
-        return folder.resolve()
-    if looks_like_path(source) or source.count("/") != 1:
-        raise ModelLoadError(
-            f"{source!r}: expected a folder with a part of a pipeline, or a hub id, and there is "
-            "no such folder."
-        )
-    try:
-        return Path(huggingface_hub.snapshot_download(source, allow_patterns=PATTERNS))
-    except Exception as error:  # noqa: BLE001  the hub client raises a dozen kinds
-        raise load_failure(error, source, None) from None
-
-
-def _with_weights(own: Path, repository: str, name: str) -> Path:
-    """A folder with the configuration of the pipeline's own part, and weights from the hub."""
-    try:
-        weights = Path(huggingface_hub.hf_hub_download(repository, name))
-    except Exception as error:  # noqa: BLE001  the hub client raises a dozen kinds
-        raise load_failure(error, repository, None) from None
-    folder = Path(tempfile.mkdtemp(prefix="pytest-t2i-part-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    shutil.copy2(own / "config.json", folder / "config.json")
-    _link(weights, folder / "diffusion_pytorch_model.safetensors")
-    return folder
-
-
-@contextmanager
-def assembled(root: Path, parts: Parts) -> Iterator[Path]:
-    """A temporary folder with links to the pipeline in ``root`` and to the replaced parts."""
-    if not parts:
-        yield root
-        return
-    with tempfile.TemporaryDirectory(prefix="pytest-t2i-") as place:
-        for path in root.iterdir():
-            if path.name not in parts:
-                _link(path, Path(place) / path.name)
-        for name, folder in parts.items():
-            _link(folder, Path(place) / name)
-        yield Path(place)
-
-
-def _link(source: Path, target: Path) -> None:
-    try:
-        target.symlink_to(source.resolve(), target_is_directory=source.is_dir())
-    except OSError:  # on Windows links need a privilege
-        copy = shutil.copytree if source.is_dir() else shutil.copy2
-        copy(source, target)
-
-
-def pipeline_digest(root: Path, parts: Parts) -> str:
-    """Hex SHA-256 of the pipeline's files; it does not depend on the folders of the parts."""
-    files = {path.relative_to(root).as_posix(): path for path in root.rglob("*")}
-    files = {name: path for name, path in files.items() if name.split("/")[0] not in parts}
-    for part, folder in parts.items():
-        files |= {
-            f"{part}/{path.relative_to(folder).as_posix()}": path for path in folder.rglob("*")
-        }
-    return digest(
-        {
-            name: file_digest(path)
-            for name, path in files.items()
-            if path.suffix in WEIGHTS_AND_CONFIGS and path.is_file() and "/." not in f"/{name}"
-        }
-    )
-
-
-BLOB = re.compile(r"[0-9a-f]{64}")
-"""Name of a large file in the hub's cache: the SHA-256 of its content."""
-
-
-def part_digests(root: Path, parts: Parts) -> dict[str, str]:
-    """``part NAME`` -> digest of the part's files, for each part of a pipeline."""
-    names = dict.fromkeys([*components(read_index(root)), *parts])
-    folders = {name: parts.get(name, root / name) for name in names}
-    return {f"part {name}": f"sha256:{_part_digest(folder)}" for name, folder in folders.items()}
-
-
-def _part_digest(folder: Path) -> str:
-    """Hex SHA-256 of the names and contents of a part's files; the hub's cache names the latter."""
-    files = {
-        path.relative_to(folder).as_posix(): path
-        for path in folder.rglob("*")
-        if path.suffix in WEIGHTS_AND_CONFIGS and path.is_file()
-    }
-    contents = {name: path.resolve() for name, path in files.items() if "/." not in f"/{name}"}
-    return digest(
-        {
-            name: path.name
-            if path.parent.name == "blobs" and BLOB.fullmatch(path.name)
-            else file_digest(path)
-            for name, path in contents.items()
-        }
-    )
-
-
-def apply_changes(pipeline: Any, file: str) -> None:
-    """Replace tensors of the pipeline by those of a safetensors file, named ``part.weight``."""
-    path = Path(file).expanduser()
-    if not path.is_file():
-        raise ModelLoadError(f"changes: the file {file} does not exist. Correct the catalogue.")
-    try:
-        tensors = {_common(name): tensor for name, tensor in load_file(path).items()}
-    except (SafetensorError, OSError) as error:
-        raise ModelLoadError(f"{path} is damaged ({error}). Write it again.") from None
-    weights = _weights(pipeline)
-    unknown = sorted(set(tensors) - set(weights))
-    if unknown:
-        raise ConfigurationError(
-            f"{path}: expected weights of {type(pipeline).__name__}, got names that it does not "
-            f"have: {some(unknown)}."
-        )
-    for name, tensor in tensors.items():
-        if tensor.shape != weights[name].shape:
-            expected_shape, shape = list(weights[name].shape), list(tensor.shape)
-            raise ConfigurationError(
-                f"{path}: expected {name} of the shape {expected_shape}, got {shape}."
-            )
-        with torch.no_grad():
-            weights[name].copy_(tensor)
-
-
-ADAPTER = "pytest_t2i"
-"""Name under which diffusers loads a LoRA."""
-USUAL_FILE = "pytorch_lora_weights.safetensors"
-"""Name of the file that diffusers writes for a LoRA."""
-
-
-def lora_file(options: LoadOptions) -> Path | None:
-    """The file of the LoRA that the options add, downloaded where needed; None without one."""
-    if (lora := options.extra.get(LORA)) is None:
-        return None
-    with needs("a LoRA", "lora"):
-        importlib.import_module("peft")  # with which diffusers loads it
-    source = lora["source"]
-    place = Path(source).expanduser()
-    if place.is_file():
-        return place
-    if place.is_dir():
-        names = [path.name for path in place.glob("*.safetensors")]
-        return place / _only_file(source, names)
-    single = SINGLE_FILE.fullmatch(source)
-    if single is None and (looks_like_path(source) or source.count("/") != 1):
-        raise ModelLoadError(f"lora: {source!r}: expected a folder, a file or a hub id, got none.")
-    try:
-        if single is not None:
-            return Path(huggingface_hub.hf_hub_download(single[1], single[2]))
-        with suppress(huggingface_hub.errors.EntryNotFoundError):
-            return Path(huggingface_hub.hf_hub_download(source, USUAL_FILE))
-        files = huggingface_hub.list_repo_files(source)
-        name = _only_file(source, [name for name in files if name.endswith(".safetensors")])
-        return Path(huggingface_hub.hf_hub_download(source, name))
-    except T2IError:
-        raise
-    except Exception as error:  # noqa: BLE001  the hub client raises a dozen kinds
-        raise load_failure(error, source, None) from None
-
-
-def _only_file(source: str, names: Sequence[str]) -> str:
-    if USUAL_FILE in names:
-        return USUAL_FILE
-    if len(names) != 1:
-        raise ModelLoadError(
-            f"lora: {source}: expected one .safetensors file, got {some(sorted(names)) or 'none'}. "
-            "Give the file: lora=FILE:SCALE, or on the hub lora=OWNER/NAME:FILE:SCALE."
-        )
-    return names[0]
-
-
-def add_lora(pipeline: Any, file: Path, scale: float) -> None:
-    """Add a LoRA, times its scale, to the weights of a pipeline.
-
-    It is fused with them: pictures and observations are then those of any pipeline of the class.
-
-    Raises ConfigurationError where the pipeline takes none, or one of its tensors has no place.
-    """
-    name = type(pipeline).__name__
-    if not hasattr(pipeline, "load_lora_weights"):
-        raise ConfigurationError(f"lora: {name} takes no LoRA: leave it out.")
-    where = {"pretrained_model_name_or_path_or_dict": file.parent, "weight_name": file.name}
-    try:
-        tensors = pipeline.lora_state_dict(**where)
-        pipeline.load_lora_weights(file.parent, weight_name=file.name, adapter_name=ADAPTER)
-        shapes = _shapes(tensors[0] if isinstance(tensors, tuple) else tensors, "lora")
-        # diffusers leaves out what has no place, and enlarges what is too small for FLUX.
-        if lost := (shapes - _shapes(_weights(pipeline), f".{ADAPTER}")).total():
-            raise ValueError(f"{lost} of its {shapes.total()} tensors have no place in it")  # noqa: TRY301
-        pipeline.fuse_lora([*pipeline.get_list_adapters()], scale, adapter_names=[ADAPTER])
-        pipeline.unload_lora_weights()
-    except Exception as error:
-        if is_out_of_memory(error):
-            raise
-        words = " ".join(line.strip() for line in str(error).strip().splitlines()[:2])
-        raise ConfigurationError(f"lora: {file} does not fit {name}: {words}") from error
-
-
-def _shapes(tensors: Mapping[str, torch.Tensor], mark: str) -> Counter[tuple[int, ...]]:
-    """How many tensors with the mark in their names have each shape; alphas are no weights."""
-    return Counter(
-        tuple(tensor.shape)
-        for name, tensor in tensors.items()
-        if mark in name and not name.endswith(".alpha")
-    )
-
-
-def _weights(pipeline: Any) -> dict[str, torch.Tensor]:
-    return {
-        _common(f"{part}.{name}"): tensor
-        for part, module in pipeline.components.items()
-        if isinstance(module, torch.nn.Module)
-        for name, tensor in module.state_dict(keep_vars=True).items()
-    }
-
-
-def _common(name: str) -> str:
-    # transformers 5 drops text_model from the names of some text encoders' weights.
-    return name.replace(".text_model.", ".")
-
-
-# No telemetry: the hub is only used to download the weights that the user named.
-os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-
 with needs("the diffusers adapter", "diffusers"):
     import diffusers
     import torch
@@ -339,6 +54,18 @@ with needs("the diffusers adapter", "diffusers"):
     from diffusers.models.autoencoders.vae import DecoderOutput
     from diffusers.pipelines import pipeline_utils
     from safetensors import SafetensorError, safe_open
+with needs("running a neural network", "diffusers"):
+    import torch
+from pytest_t2i.adapters.models.pipeline_parts import (
+    PATTERNS,
+    Parts,
+    add_lora,
+    apply_changes,
+    assembled,
+    check_index,
+    components,
+    part_folders,
+)
 
 # diffusers before 0.37 has only torch_dtype, later versions warn about it. Remove this when
 # pyproject.toml requires 0.37.
@@ -660,290 +387,6 @@ def hush() -> None:
         library.utils.logging.set_verbosity_error()
         library.utils.logging.disable_progress_bar()
 
-
-ARGUMENTS = {"steps": "num_inference_steps", "width": "width", "height": "height"}
-"""Field of GenerationSettings -> argument of a pipeline's ``__call__``."""
-GUIDANCE = (
-    "true_cfg_scale", "guidance_scale", "prior_guidance_scale", "distilled_guidance_scale",
-    "cfg_scale", "guidance",
-)  # fmt: skip
-"""Names of the scale of classifier-free guidance in ``__call__``, the one with an effect first."""
-TRUE_CFG = "true_cfg_scale"
-"""The scale of classes that guide only where there is a negative prompt."""
-BLANK = " "
-"""The negative prompt of such classes where none was given, as their authors' examples have it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rewriting:
-    """A stage inside a pipeline that changes the prompt before it is drawn."""
-
-    argument: str
-    """Argument of ``__call__`` that switches it."""
-    off: Any
-    """Value that switches it off."""
-    words: str
-    needs: str = ""
-    """Part of the pipeline without which there is no such stage."""
-    draws: bool = True
-    """Whether a language model writes the new prompt, by chance, one prompt at a time."""
-
-
-REWRITINGS = (
-    Rewriting("use_pe", False, "a language model in the pipeline rewrites prompts", "pe"),
-    Rewriting("enable_prompt_rewrite", False, "a language model in the pipeline rewrites prompts"),
-    Rewriting(
-        "complex_human_instruction",
-        None,
-        "the pipeline puts its instruction before prompts",
-        draws=False,
-    ),
-)
-"""The stages of the classes of diffusers that rewrite prompts, on by default."""
-ONE_AT_A_TIME = frozenset(
-    {
-        "AmusedPipeline",
-        "DreamLiteMobilePipeline",
-        "DreamLitePipeline",
-        "Flux3DistilledModularPipeline",
-        "Flux3ModularPipeline",
-        "GlmImagePipeline",
-        "PRXPipeline",
-        "PRXPixelPipeline",
-        "StableDiffusionPanoramaPipeline",
-        "WuerstchenCombinedPipeline",
-    }
-)
-"""Classes that make one picture a call, as a batch would change or break it.
-
-GLM-Image draws the tokens of a whole batch from the seed of its first picture, DreamLite and FLUX.3
-take no list of prompts, aMUSEd takes one generator alone, guidance in PRX and Wuerstchen fails with
-more than one picture, and the views of a panorama are made from mixed rows.
-"""
-GUIDERS = ("guider", "ocr_guider")
-"""Parts of a pipeline that guide, in place of an argument."""
-
-
-@dataclass(frozen=True, slots=True)
-class Calls:
-    """Builds the arguments of one pipeline's ``__call__``."""
-
-    pipeline: Any
-    family: Family | None
-    further: Mapping[str, Any]
-    """Arguments of every call besides those of the settings."""
-    rewrites: bool = True
-    """Whether a pipeline that rewrites prompts may do so."""
-
-    @property
-    def name(self) -> str:
-        """Name of the pipeline's class, for messages."""
-        return type(self.pipeline).__name__
-
-    @property
-    def accepted(self) -> Mapping[str, inspect.Parameter]:
-        """Parameters of the pipeline's ``__call__``."""
-        return parameters_of(self.pipeline)
-
-    @property
-    def guidance(self) -> str | None:
-        """The argument of the guidance scale; None where the class takes none."""
-        if self.family is not None or self._is_distilled_with_guidance:
-            return "guidance_scale"
-        names = (name for name in GUIDANCE if name in self.accepted)
-        return next(names, None)
-
-    @property
-    def takes_guidance(self) -> bool:
-        """Whether the class takes a guidance scale, as an argument or by a part of its own."""
-        return self.guidance is not None or getattr(self.pipeline, "guider", None) is not None
-
-    @property
-    def _is_distilled_with_guidance(self) -> bool:
-        """Whether the network takes the scale as an input, as FLUX.1-dev's does."""
-        transformer = getattr(self.pipeline, "transformer", None)
-        takes = bool(getattr(getattr(transformer, "config", None), "guidance_embeds", False))
-        return takes and "guidance_scale" in self.accepted
-
-    @property
-    def rewriting(self) -> Rewriting | None:
-        """The stage that rewrites prompts; None where there is none."""
-        for stage in REWRITINGS:
-            has_part = not stage.needs or getattr(self.pipeline, stage.needs, None) is not None
-            if stage.argument in self.accepted and has_part:
-                return stage
-        return None
-
-    @property
-    def is_rewriting(self) -> bool:
-        """Whether prompts are rewritten in this run."""
-        stage = self.rewriting
-        return stage is not None and self.rewrites and stage.argument not in self.further
-
-    @property
-    def makes_one(self) -> bool:
-        """Whether a batch has one picture, as another one would change it."""
-        stage = self.rewriting
-        draws = self.is_rewriting and stage is not None and stage.draws
-        return draws or self.name in ONE_AT_A_TIME
-
-    def arguments(self, settings: GenerationSettings) -> dict[str, Any]:
-        """Arguments for steps, guidance and size; texts are passed separately."""
-        for name in self.further:
-            self.require(name, "it cannot be set: leave --t2i-model-option or extra out")
-        call = dict(self.further)
-        stage = self.rewriting
-        if stage is not None and not self.rewrites:
-            call[stage.argument] = stage.off
-        for name, argument in ARGUMENTS.items():
-            value = getattr(settings, name)
-            if value is not None:
-                self.require(argument, f"{name}={value!r} has no effect: leave it out")
-                call[argument] = value
-        if settings.negative_prompt is not None:
-            words = f"negative_prompt={settings.negative_prompt!r} has no effect: leave it out"
-            self.require("negative_prompt", words)
-            guider = getattr(self.pipeline, "guider", None)
-            if is_switched_off(guider) and settings.guidance is None:
-                raise ConfigurationError(
-                    f"{self.name} has its guidance switched off, so {words}, or set a guidance."
-                )
-        self._guide(call, settings.guidance)
-        self._refuse_ineffective(call, settings.negative_prompt)
-        self._refuse_numbers(settings)
-        return call
-
-    def _guide(self, call: dict[str, Any], scale: float | None) -> None:
-        if scale is None:
-            self._refuse_other_steps(call)
-        if scale is None or getattr(self.pipeline, "guider", None) is not None:
-            return
-        if self.guidance is None:
-            raise ConfigurationError(
-                f"{self.name} has no argument guidance_scale, so guidance={scale!r} has no effect: "
-                "leave it out."
-            )
-        call[self.guidance] = scale
-        if "guidance_schedule" in self.accepted:  # Ideogram 4's, in place of one scale
-            call.setdefault("guidance_schedule", None)
-
-    def _refuse_other_steps(self, call: Mapping[str, Any]) -> None:
-        """Refuse a number of steps that Ideogram 4's own scales, one a step, do not fit."""
-        scales, steps = self._default("guidance_schedule"), call.get("num_inference_steps")
-        if scales and "guidance_schedule" not in call and steps not in {None, len(scales)}:
-            raise ConfigurationError(
-                f"{self.name} has guidance scales for {len(scales)} steps, got steps={steps}. "
-                "Leave steps out, or set a guidance for all steps."
-            )
-
-    def negative(self, call: Mapping[str, Any], text: str | None) -> str | None:
-        """The negative prompt: a blank where the class would otherwise not guide at all."""
-        if text is not None or self.guidance != TRUE_CFG:
-            return text
-        scale = call.get(TRUE_CFG, self._default(TRUE_CFG))
-        return BLANK if isinstance(scale, int | float) and scale > 1 else None
-
-    def _default(self, argument: str) -> Any:
-        """The default of an argument of ``__call__``; None where there is no such argument."""
-        parameter = self.accepted.get(argument)
-        return parameter.default if parameter is not None else None
-
-    def require(self, argument: str, consequence: str) -> None:
-        """Raise ConfigurationError where the pipeline has no such argument."""
-        if argument not in self.accepted:
-            raise ConfigurationError(f"{self.name} has no argument {argument}, so {consequence}.")
-
-    def doubles(self, call: Mapping[str, Any]) -> bool:
-        """Whether one request is two rows in the convolutions, or there are no convolutions."""
-        if self.family is not None and not self.family.doubles:
-            return True
-        if self.guidance == TRUE_CFG:
-            return False
-        guidance = call.get(self.guidance or "", self._default(self.guidance or ""))
-        return isinstance(guidance, int | float) and guidance > 1
-
-    def _refuse_ineffective(self, call: Mapping[str, Any], negative: str | None) -> None:
-        """Refuse arguments that FLUX accepts and ignores: a measurement would be misleading."""
-        true_cfg = call.get(TRUE_CFG, self._default(TRUE_CFG))
-        guides = true_cfg is None or true_cfg > 1 or self.family is not None
-        if negative is not None and not guides:
-            is_ours = self.guidance == TRUE_CFG
-            name = "guidance" if is_ours else TRUE_CFG
-            other = ", or set a guidance above 1" if is_ours else ""
-            raise ConfigurationError(
-                f"{self.name} ignores a negative prompt at {name}={true_cfg}, got "
-                f"negative_prompt={negative!r}. Leave it out{other}."
-            )
-        scale = call.get("guidance_scale")
-        config = getattr(self.pipeline, "config", {})
-        if scale is not None and scale > 1 and config.get("is_distilled", False):
-            raise ConfigurationError(
-                f"guidance={scale} has no effect on this distilled {self.name}. Leave it out."
-            )
-        if self.family is None or self.family.doubles:
-            return
-        if negative is not None:
-            raise ConfigurationError(
-                f"{self.name} ignores a negative prompt, got negative_prompt={negative!r}. Leave "
-                "it out."
-            )
-        is_distilled = not self.pipeline.transformer.config.get("guidance_embeds", True)
-        if is_distilled and call.get("guidance_scale"):
-            raise ConfigurationError(
-                f"guidance={call['guidance_scale']} has no effect on this distilled {self.name}. "
-                "Leave it out or set 0."
-            )
-
-    def _refuse_numbers(self, settings: GenerationSettings) -> None:
-        if settings.steps is not None and settings.steps < 1:
-            raise ConfigurationError(f"steps={settings.steps}: expected at least 1.")
-        processor = getattr(self.pipeline, "image_processor", None)
-        multiple = int(getattr(getattr(processor, "config", None), "vae_scale_factor", 1))
-        patch = getattr(self.pipeline, "patch_size", 1)
-        multiple *= patch if isinstance(patch, int) else 1
-        for name in ("width", "height"):
-            value = getattr(settings, name)
-            if value is not None and (value <= 0 or value % multiple):
-                raise ConfigurationError(
-                    f"{name}={value}: expected a multiple of {multiple} for {self.name}."
-                )
-
-
-def pictures_of(output: Any) -> list[Any]:
-    """The pictures of a pipeline's output: ``.images``, ``.image``, or the first of a tuple.
-
-    They may be a tensor of the four families, or pictures of Pillow.
-    """
-    for name in ("images", "image"):
-        value = getattr(output, name, None)
-        if value is not None:
-            break
-    else:
-        value = output[0] if isinstance(output, tuple) else output
-    if isinstance(value, torch.Tensor):
-        return _pictures_from(value)
-    pictures = value if isinstance(value, list) else [value]
-    flat = [
-        picture for entry in pictures for picture in (entry if isinstance(entry, list) else [entry])
-    ]
-    wrong = next((picture for picture in flat if not hasattr(picture, "convert")), None)
-    if wrong is not None:
-        raise GenerationError(
-            f"expected pictures in the pipeline's output, got {type(wrong).__name__}"
-        )
-    return flat
-
-
-def _pictures_from(shares: torch.Tensor) -> list[Any]:
-    """Pictures from [batch, 3, height, width] of 0 to 1, rounded as diffusers rounds them."""
-    from PIL import Image
-
-    pixels = (shares.float() * 255).round().to(torch.uint8).permute(0, 2, 3, 1)
-    return [Image.fromarray(picture) for picture in pixels.contiguous().cpu().numpy()]
-
-
-with needs("running a neural network", "diffusers"):
-    import torch
 
 TRIAL = "import torch; torch.nn.Linear(64, 64).bfloat16()(torch.ones(64, 64).bfloat16())"
 """A program that uses the same instructions as the matrix products of pipelines."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.audit import Audit, Fixture
 from pytest_t2i.audits.engine.context import AskedTest, AuditContext
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.audits.objects import (
     EXPECTED,
     INDEPENDENCE,
@@ -21,7 +22,6 @@ from pytest_t2i.audits.objects import (
     object_chart,
     scored,
 )
-from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import Mask, Row
 from pytest_t2i.sections import Block, Cell, Note, Overlay, Overlays, RowChart, Table
 from pytest_t2i.sections.words import several

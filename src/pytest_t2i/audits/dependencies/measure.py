@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from pytest_t2i import statistics
-from pytest_t2i.audits.engine.context import AskedTest, AuditContext
 from pytest_t2i.audits.dependencies.groups import GROUPS, Placed, maps_of, placed, tally
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
 from pytest_t2i.audits.objects import counts
 from pytest_t2i.audits.objects.counts import PEOPLE, CountedTriplets
 from pytest_t2i.audits.objects.measure import Objects

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_t2i.audits.engine.context import AskedTest, AuditContext
 from pytest_t2i.audits.detector_validation.measure import Trial
+from pytest_t2i.audits.engine.context import AskedTest, AuditContext
 from pytest_t2i.audits.engine.peoples_labels import unsettled_words
 from pytest_t2i.data import Detection
 from pytest_t2i.labels import LabelledSet

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pytest_t2i.adapters.registry import INSTALL
 from pytest_t2i.audits.audit import Audit, Member
-from pytest_t2i.audits.engine.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.audits.discovery import installed_audits
+from pytest_t2i.audits.engine.detected import DetectedPrompt, DetectedPrompts, Siblings
 from pytest_t2i.data import Prompt
 from pytest_t2i.errors import UnknownNameError
 from pytest_t2i.sections.words import several

@@ -106,8 +106,8 @@ class NeutralityAudit(ContrastAudit):
         self, context: AuditContext, asking: Sequence[AskedTest], space: str
     ) -> Iterator[tuple[str, TripletSamples]]:
         """Yield all triplets that are measured in a space, and those of each of several axes."""
-        from pytest_t2i.audits.neutrality.measure import triplets_of
         from pytest_t2i.audits.engine.counts import widest_of
+        from pytest_t2i.audits.neutrality.measure import triplets_of
 
         tests = [test for test in asking if space in test.selection.asked("spaces")]
         pairs = widest_of((three, test) for test in tests for three in test.selection.triplets)

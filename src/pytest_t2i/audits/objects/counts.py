@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from pytest_t2i.audits.engine.context import AskedTest, AuditContext
-from pytest_t2i.audits.engine.observations import Observations
 from pytest_t2i.audits.engine.counts import widest_of
+from pytest_t2i.audits.engine.observations import Observations
 from pytest_t2i.data import FoundObject, Prompt, Triplet, Variant
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import similarities

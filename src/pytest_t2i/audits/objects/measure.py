@@ -12,6 +12,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.engine.context import AskedTest, AuditContext
 from pytest_t2i.audits.engine.evidence import ALTERNATIVES, of_gaps
+from pytest_t2i.audits.engine.rows import row_of_measurement
 from pytest_t2i.audits.objects.counts import (
     FEMININE,
     GENDERS,
@@ -21,7 +22,6 @@ from pytest_t2i.audits.objects.counts import (
     CountTable,
     count_triplets,
 )
-from pytest_t2i.audits.engine.rows import row_of_measurement
 from pytest_t2i.data import About, Evidence, Interval, Row
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.metrics import INFO, object_independence

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.audits.audit import Audit, Fixture, attributes
 from pytest_t2i.audits.engine.context import AskedTest, AuditContext
-from pytest_t2i.audits.next_step import AFTER_FAILURE, Step
 from pytest_t2i.audits.engine.rows import Rows
+from pytest_t2i.audits.next_step import AFTER_FAILURE, Step
 
 if TYPE_CHECKING:
     from pytest_t2i.audits.engine.samples import Sample, Samples

@@ -12,6 +12,7 @@ import numpy as np
 from pytest_t2i import statistics
 from pytest_t2i.audits.engine.build_samples import plain_sample
 from pytest_t2i.audits.engine.context import AuditContext
+from pytest_t2i.audits.engine.counts import widest_of
 from pytest_t2i.audits.engine.detected import (
     FEMALE,
     MALE,
@@ -30,7 +31,6 @@ from pytest_t2i.audits.engine.peoples_labels import (
 )
 from pytest_t2i.audits.engine.samples import Sample, Samples
 from pytest_t2i.audits.engine.score import ByLabels
-from pytest_t2i.audits.engine.counts import widest_of
 from pytest_t2i.data import Interval, Prompt
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.statistics.correction import (

@@ -8,9 +8,8 @@ from typing import Any
 
 from pytest_t2i.audits.engine.bias import Bias, floor_of_samples, share_of_men
 from pytest_t2i.audits.engine.context import AuditContext
+from pytest_t2i.audits.engine.counts import widest_of
 from pytest_t2i.audits.engine.distance import EVEN
-from pytest_t2i.audits.parity import groups
-from pytest_t2i.audits.parity.correction import Correction, given_correction
 from pytest_t2i.audits.engine.samples import Samples
 from pytest_t2i.audits.engine.score import (
     interval_of,
@@ -19,7 +18,8 @@ from pytest_t2i.audits.engine.score import (
     of_model,
     worst_case_of,
 )
-from pytest_t2i.audits.engine.counts import widest_of
+from pytest_t2i.audits.parity import groups
+from pytest_t2i.audits.parity.correction import Correction, given_correction
 from pytest_t2i.data import Interval, Row
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.labels import CLEAR

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.audits.parity.measured_rows import (
     CORRECTED,
     CORRECTED_PROMPT,
@@ -13,7 +14,6 @@ from pytest_t2i.audits.parity.measured_rows import (
     MEN,
     SCORE,
 )
-from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import Row
 from pytest_t2i.sections import Block, Cell, Note, Paragraph, RowChart, Section, Table
 from pytest_t2i.sections.words import corrected_by, several

@@ -7,10 +7,10 @@ from pytest_t2i.audits.engine.bias import Bias
 from pytest_t2i.audits.engine.detected import DetectedPrompt
 from pytest_t2i.audits.engine.distance import EVEN
 from pytest_t2i.audits.engine.early_stopping import State, StoppingRule
-from pytest_t2i.audits.parity import groups
-from pytest_t2i.audits.parity.change import model_change, prompt_change
 from pytest_t2i.audits.engine.samples import Sample, Samples
 from pytest_t2i.audits.engine.score import interval_of, of_member, of_model, settled
+from pytest_t2i.audits.parity import groups
+from pytest_t2i.audits.parity.change import model_change, prompt_change
 from pytest_t2i.data import Interval, PromptScore
 from pytest_t2i.metrics import prompt_bias_score
 from pytest_t2i.statistics import share_interval

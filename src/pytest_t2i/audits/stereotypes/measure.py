@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any
 
 from pytest_t2i import statistics
+from pytest_t2i.audits.emergence.measure import Emergence
+from pytest_t2i.audits.emergence.predisposition import PRESENT, Predisposition, of_attribute
 from pytest_t2i.audits.engine.context import AskedTest, AuditContext
 from pytest_t2i.audits.engine.detected import DistinctPictures, Siblings, siblings_of
 from pytest_t2i.audits.engine.early_stopping import State, Stopping, StoppingRule
-from pytest_t2i.audits.emergence.measure import Emergence
-from pytest_t2i.audits.emergence.predisposition import PRESENT, Predisposition, of_attribute
 from pytest_t2i.audits.engine.instruments import Instruments
 from pytest_t2i.audits.engine.observations import Observations
 from pytest_t2i.audits.engine.score import (

@@ -14,11 +14,12 @@ from typing import Any
 from filelock import Timeout
 
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import FileLock, explain, inflated, is_relative, write_whole
+from pytest_t2i.files import FileLock, explain, is_relative, write_whole
 from pytest_t2i.generation.store import claims, shards, thumbnails
 from pytest_t2i.generation.store.index import check_store_has_index, connect
 from pytest_t2i.generation.store.locks import LOCKS, maintenance
 from pytest_t2i.generation.store.repair import check_is_store
+from pytest_t2i.reading import inflated
 
 RUNS = "runs"
 """Folder in a store with one file per run: the keys of the images that it needed."""

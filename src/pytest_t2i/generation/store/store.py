@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_t2i.adapters.picture_files import stored_picture
 from pytest_t2i.data import Box, Detection, FactKind, FoundObject, Mask
 from pytest_t2i.errors import StoreError
-from pytest_t2i.files import checksum, inflated, is_relative, remove_unfinished, stamp, write_whole
+from pytest_t2i.files import checksum, is_relative, remove_unfinished, stamp, write_whole
 from pytest_t2i.generation.store import claims
 from pytest_t2i.generation.store.entries import NewImage, StoredArray, StoredImage
 from pytest_t2i.generation.store.index import check_store_has_index, connect
@@ -35,6 +35,7 @@ from pytest_t2i.generation.store.rows import (
 )
 from pytest_t2i.generation.store.self_describing_png import PictureOrigin, encode
 from pytest_t2i.generation.store.shards import is_intact, read_array, write_arrays
+from pytest_t2i.reading import inflated
 
 if TYPE_CHECKING:
     import numpy as np

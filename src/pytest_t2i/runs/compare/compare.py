@@ -12,8 +12,8 @@ import numpy as np
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.engine.bias import Bias
 from pytest_t2i.audits.discovery import installed_audits
+from pytest_t2i.audits.engine.bias import Bias
 from pytest_t2i.audits.engine.distance import EVEN
 from pytest_t2i.audits.engine.score import Score, Tally
 from pytest_t2i.data import Interval, Undetected

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.audits.audit import Audit
-from pytest_t2i.audits.engine.context import AskedTest
 from pytest_t2i.audits.discovery import installed_audits
+from pytest_t2i.audits.engine.context import AskedTest
+from pytest_t2i.audits.engine.counts import counts_of, widest_of
 from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.audits.engine.samples import Sample
-from pytest_t2i.audits.engine.counts import counts_of, widest_of
 from pytest_t2i.data import EMPTY, PLAIN, Outcome, Prompt, PromptScore
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.generation.run_counts import Work

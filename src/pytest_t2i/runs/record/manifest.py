@@ -23,17 +23,10 @@ from msgspec import Meta
 from pytest_t2i.adapters.models.manifest import CSV_NAME, JSON_NAME, read_manifest
 from pytest_t2i.data import Moment, Name
 from pytest_t2i.errors import FileFormatError, T2IError
-from pytest_t2i.files import (
-    convert,
-    encodable,
-    inside,
-    is_relative,
-    read_json,
-    user_path,
-    write_whole,
-)
+from pytest_t2i.files import encodable, inside, is_relative, user_path, write_whole
 from pytest_t2i.generation.store.read_only import picture_hashes
 from pytest_t2i.generation.store.thumbnails import thumbnail_file, thumbnail_rows
+from pytest_t2i.reading import convert, read_json
 from pytest_t2i.runs.record.beside import is_sections_file
 from pytest_t2i.runs.record.record import RunRecord
 from pytest_t2i.runs.record.statement import PYPROJECT

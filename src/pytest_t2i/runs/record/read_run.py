@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from pytest_t2i.data import Count, LabelledPath, Level, PicturePath
 from pytest_t2i.errors import FileFormatError
-from pytest_t2i.files import convert, read_json
 from pytest_t2i.generation.run_counts import Work
+from pytest_t2i.reading import convert, read_json
 from pytest_t2i.runs.record.picture_fields import with_texts
 from pytest_t2i.runs.record.picture_paths import exists
 from pytest_t2i.runs.record.record import SCHEMA, AuditRecord, MetricRecord, RunRecord

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from pytest_t2i.audits.engine.rows import Rows, chart_of
 from pytest_t2i.audits.engine.counts import Counts
+from pytest_t2i.audits.engine.rows import Rows, chart_of
 from pytest_t2i.data import (
     Amount,
     Bounds,

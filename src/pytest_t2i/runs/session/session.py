@@ -10,8 +10,8 @@ from functools import cached_property
 from pytest_t2i.adapters.detectors.rubrics import JUDGE
 from pytest_t2i.adapters.registry import brought_by_companion
 from pytest_t2i.audits.audit import Audit, Fixture
-from pytest_t2i.audits.engine.context import AuditContext
 from pytest_t2i.audits.discovery import installed_audits
+from pytest_t2i.audits.engine.context import AuditContext
 from pytest_t2i.audits.engine.instruments import Instruments
 from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.errors import ConfigurationError

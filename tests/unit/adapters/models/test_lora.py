@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 
 from pytest_t2i.adapters.loading import is_installed
 from pytest_t2i.adapters.models import diffusers as adapter
-from pytest_t2i.adapters.models.pipelines import add_lora
+from pytest_t2i.adapters.models.pipeline_parts import add_lora
 from pytest_t2i.data import FINAL_LATENT, GenerationSettings, Request
 from pytest_t2i.errors import ConfigurationError, MissingExtraError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions

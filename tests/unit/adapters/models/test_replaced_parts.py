@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 
 from pytest_t2i.adapters.identity import folder_digest
 from pytest_t2i.adapters.models import diffusers as adapter
-from pytest_t2i.adapters.models.pipelines import assembled, pipeline_digest
+from pytest_t2i.adapters.models.pipeline_parts import assembled, pipeline_digest
 from pytest_t2i.data import GenerationSettings, Request
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, UnknownNameError
 from pytest_t2i.protocols import LoadOptions

@@ -9,9 +9,9 @@ import pytest
 from unit.audits.seen import samples_of
 
 from pytest_t2i import limit
-from pytest_t2i.audits.engine import bias as parity
 from pytest_t2i.audits.audit import Audit
 from pytest_t2i.audits.discovery import installed_audits
+from pytest_t2i.audits.engine import bias as parity
 from pytest_t2i.audits.engine.samples import Sample, Samples
 from pytest_t2i.data import Bounds, Outcome
 from pytest_t2i.verdicts import measurement as families

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from gap_rows import gap_row
 
-from pytest_t2i.audits.neutrality import LEANING, NeutralityAudit
 from pytest_t2i.audits.engine.rows import Rows
+from pytest_t2i.audits.neutrality import LEANING, NeutralityAudit
 from pytest_t2i.data import Interval, Outcome, Row
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.reporting.first_screen import figures

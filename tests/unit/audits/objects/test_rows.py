@@ -9,9 +9,9 @@ import pytest
 from seen_objects import SEEDS, Seen, of_gender
 
 from pytest_t2i import triplet
+from pytest_t2i.audits.engine.rows import Rows, chart_of
 from pytest_t2i.audits.objects import NAMED, SHOWN, ObjectsAudit
 from pytest_t2i.audits.objects.counts import CountedTriplets, all_counted
-from pytest_t2i.audits.engine.rows import Rows, chart_of
 from pytest_t2i.data import Interval, Row
 from pytest_t2i.metrics import INFO
 from pytest_t2i.reporting.html import render_html

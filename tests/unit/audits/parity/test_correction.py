@@ -8,8 +8,8 @@ import pytest
 from unit.audits.seen import counted, samples_of
 
 from pytest_t2i import limit
-from pytest_t2i.audits.parity.correction import given_correction
 from pytest_t2i.audits.engine.peoples_labels import why_no_verdict, why_not_corrected
+from pytest_t2i.audits.parity.correction import given_correction
 from pytest_t2i.data import Outcome
 from pytest_t2i.files import checksum
 from pytest_t2i.labels import (

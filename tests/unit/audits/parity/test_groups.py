@@ -8,9 +8,9 @@ import pytest
 from unit.audits.seen import aged, recorded, samples_of
 
 from pytest_t2i import limit
-from pytest_t2i.audits.parity.groups import parity_difference
 from pytest_t2i.audits.engine.samples import by_concept as by
 from pytest_t2i.audits.engine.samples import concepts
+from pytest_t2i.audits.parity.groups import parity_difference
 from pytest_t2i.data import Outcome, Prompt
 from pytest_t2i.errors import UnknownNameError
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from score_rows import score_row
 
-from pytest_t2i.audits.parity import ParityAudit
 from pytest_t2i.audits.engine.rows import Rows
+from pytest_t2i.audits.parity import ParityAudit
 from pytest_t2i.data import Bounds, Interval, Outcome, Row
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.reporting.first_screen import figures
