@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -145,7 +145,8 @@ def _value(name: str, kind: Any, say: Callable[[str], str]) -> Any:
         return tuple(_value(name, part, say) for part in parts)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return {_value("key", inner[0], say): _value(name, inner[1], say)}
-    return [_value(name, inner[0], say)] if origin is list else _plain(name, kind, say)
+    is_list = isinstance(origin, type) and issubclass(origin, Sequence)
+    return [_value(name, inner[0], say)] if is_list else _plain(name, kind, say)
 
 
 def _plain(name: str, kind: Any, say: Callable[[str], str]) -> Any:

@@ -6,7 +6,6 @@ already: each is made when a test asks for it first, and only read from then on.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 
 import preloaded  # noqa: F401 - before the first run of pytest
 import pytest
+from plain_runs import plain_run
 from processes import Child, ended
 from project_files import FAKES, FILES
 from small_project import forget_projects, run_pytest
@@ -35,9 +35,8 @@ class Folder:
         return [line.split(" ", 1)[1] for line in self.log.read_text().splitlines()]
 
     def record(self) -> dict[str, Any]:
-        """The last run.json."""
-        record: dict[str, Any] = json.loads((self.path / "reports/t2i/run.json").read_text())
-        return record
+        """The last run.json, with its images."""
+        return plain_run(self.path / "reports/t2i/run.json")
 
     def part(self, audit: str) -> dict[str, Any]:
         """What an audit keeps in the last run.json."""

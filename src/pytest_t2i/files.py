@@ -48,11 +48,16 @@ def write_whole(path: Path, content: bytes) -> None:
     ...     Path(folder, "new", "notes.txt").read_text()
     'all of it'
     """
+    write_lines(path, (content,))
+
+
+def write_lines(path: Path, lines: Iterable[bytes]) -> None:
+    """Write a file as ``write_whole`` does, line by line: each ends with its line feed."""
     try:
         temporary = temporary_beside(path)
         try:
             with temporary.open("xb") as file:
-                file.write(content)
+                file.writelines(lines)
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)

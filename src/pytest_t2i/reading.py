@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import math
+import os
 import re
 import stat
 import threading
@@ -12,7 +13,7 @@ import tomllib
 import zlib
 from collections import Counter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -26,21 +27,29 @@ from pytest_t2i.errors import (
 from pytest_t2i.files import MOST_BITS, MOST_BYTES, MOST_DEPTH, MOST_TEXT, MOST_TOML, Kind
 
 
+def open_regular(path: Path, *, kind: str = "file", remedy: str = "Check the path.") -> BinaryIO:
+    """Open a regular file to read its bytes; raise FileFormatError for anything else."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise FileFormatError(path, f"expected a {kind}, this is not a regular file.")
+        return path.open("rb")
+    except FileNotFoundError:
+        raise FileFormatError(path, f"no such {kind}.", remedy=remedy) from None
+    except (OSError, ValueError) as error:
+        raise FileFormatError(path, f"cannot be read: {error}.") from None
+
+
 def read_bytes(
     path: Path, *, kind: str = "file", remedy: str = "Check the path.", most: int | None = None
 ) -> bytes:
     """Read a regular file of at most ``most`` bytes; raise FileFormatError for anything else."""
     most = MOST_BYTES if most is None else most
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise FileFormatError(path, f"expected a {kind}, this is not a regular file.")
-        if status.st_size > most:
-            raise FileFormatError(path, f"expected a {kind} of at most {most >> 20} MiB.")
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise FileFormatError(path, f"no such {kind}.", remedy=remedy) from None
-    except (OSError, ValueError) as error:
+        with open_regular(path, kind=kind, remedy=remedy) as file:
+            if os.fstat(file.fileno()).st_size > most:
+                raise FileFormatError(path, f"expected a {kind} of at most {most >> 20} MiB.")
+            return file.read()
+    except OSError as error:
         raise FileFormatError(path, f"cannot be read: {error}.") from None
 
 

@@ -82,7 +82,7 @@ def test_the_recipe_for_mlflow_logs_scores_and_report(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("reports/t2i").mkdir(parents=True)
     run = filled_run()
-    Path("reports/t2i/run.json").write_text(run.to_json())
+    run.write(Path("reports/t2i/run.json"))
     exec(compile(recipe, "to_mlflow.py", "exec"), {})
     ((numbers,),) = (call.args for call in mlflow.log_metrics.call_args_list)
     assert len(numbers) == len({(c.metric, c.subject) for c in run.checks if c.interval}) > 0

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image
+from plain_runs import plain_run
 from processes import ended
 from project_files import FAKES as FAKE_MODEL
 from scenarios import FAKES, SCENARIOS, Scenario, Step
@@ -108,7 +109,7 @@ def run(folder: Path, step: Step) -> tuple[dict[str, Any], list[str]]:
     written = {
         "arguments": [step.model, *step.arguments],
         "status": done.status,
-        "run.json": read(file),
+        "run.json": plain(plain_run(file)),
     }
     if "--t2i-save-baseline" in arguments:
         written["baseline"] = read(folder / "kept.json")

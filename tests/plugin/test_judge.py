@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 
@@ -10,6 +9,7 @@ import judges
 import pytest
 from judge_server import GENDERS, Plan, judging, truth_of
 from PIL import Image
+from plain_runs import plain_run
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +22,7 @@ def run(place, server, *more):
 
 
 def record(place):
-    return json.loads((place / "reports/t2i/run.json").read_text())
+    return plain_run(place / "reports/t2i/run.json")
 
 
 def test_three_attributes_in_one_pass_without_torch(tmp_path):

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from mistakes import Mistake, as_texts, as_toml, wrong_documents, wrong_texts
 from PIL import Image
 from pytest_t2i_origins.languages.file import load
@@ -26,8 +27,9 @@ from pytest_t2i.prompts import read_axes, read_captions, read_reference, read_st
 from pytest_t2i.prompts.internet_users import read_footprints
 from pytest_t2i.protocols import LoadOptions
 from pytest_t2i.runs.compare.read_compared_models import read_compared_models
+from pytest_t2i.runs.record.images import ImageRecord, images_beside
 from pytest_t2i.runs.record.read_run import read_run
-from pytest_t2i.runs.record.record import AuditRecord, Counts, ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record.record import AuditRecord, Counts, PromptRecord, RunRecord
 from pytest_t2i.verdicts import baseline_file
 from pytest_t2i.verdicts.check import Check
 from pytest_t2i.verdicts.limits_file import read_limits
@@ -52,6 +54,7 @@ class Document:
         for picture in ("a.png", "b.png"):
             if not (folder / picture).exists():
                 Image.new("RGB", (4, 4)).save(folder / picture)
+        (folder / "run.images.jsonl").write_text(LINES, encoding="utf-8")
         path = folder / self.file
         path.write_text(self.text if text is None else text, encoding="utf-8")
         return path
@@ -85,11 +88,22 @@ SCORE = Row(
 )
 
 
+IMAGES = (
+    ImageRecord(7, "a.png", {"colour": Detection("male", scores={"male": 0.75})}),
+    ImageRecord(8, None, {"colour": Detection(None, Undetected.REFUSED)}),
+)
+LINES = "".join(
+    json.dumps({"prompt": "profession-nurse"} | msgspec.to_builtins(image)) + "\n"
+    for image in IMAGES
+)
+
+
+def _images(path: Path) -> Any:
+    counts = [("profession-nurse", len(IMAGES))]
+    return [list(images) for images in images_beside(path.with_name("run.json"), counts)]
+
+
 def _run() -> str:
-    images = (
-        ImageRecord(7, "a.png", {"colour": Detection("male", scores={"male": 0.75})}),
-        ImageRecord(8, None, {"colour": Detection(None, Undetected.REFUSED)}),
-    )
     prompt = PromptRecord(
         id="profession-nurse",
         text="a nurse",
@@ -98,7 +112,7 @@ def _run() -> str:
         variant="neutral",
         counts={"colour": Counts({"male": 1}, {Undetected.REFUSED: 1})},
         prompt_bias_score=INTERVAL,
-        images=images,
+        images=IMAGES,
     )
     check = Check(
         test="test_a.py::test_it",
@@ -241,6 +255,7 @@ DOCUMENTS = (
         ("steps",),
     ),
     Document("run", "run.json", _run(), read_run, FREE),
+    Document("images", "run.images.jsonl", LINES, _images, FREE),
     Document("models", "run.json", _run(), lambda path: read_compared_models([path, path]), FREE),
     Document("labels", "labels.csv", LABELS, _of_folder(read_labels)),
     Document("prompts of labels", "manifest.csv", "file,prompt\na.png,x\n", _of_folder(prompts_of)),

@@ -232,7 +232,7 @@ class Trial:
         tally, stored = self.tally, self.stored()
         tally.check(len(stored) == self.images, f"{self.images - len(stored)} pictures are missing")
         record = json.loads((self.folder / "reports/t2i/run.json").read_text())
-        counted = sum(len(prompt["images"]) for prompt in record["prompts"])
+        counted = sum(prompt["images"] for prompt in record["prompts"])
         tally.check(counted == self.images, f"the report has {counted} pictures")
         left = leaks(self.folder, KEY, *self.told)
         tally.check(not left, f"the key is left: {left[:3]}")

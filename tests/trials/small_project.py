@@ -22,6 +22,7 @@ import xdist.remote
 import xdist.workermanage  # noqa: F401
 from distributions import forget_what_is_installed, write_metadata
 from forked_workers import prepare
+from plain_runs import plain_run
 from project_files import CONFTEST, FAKES
 
 import pytest_t2i.plugin.run
@@ -119,7 +120,7 @@ def made(folder: Path) -> Counter[str]:
 
 def verdicts(folder: Path) -> dict[str, Any]:
     """What the last run decided: its outcome, and every check's estimate and verdict."""
-    record = json.loads((folder / "reports/t2i/run.json").read_text())
+    record = plain_run(folder / "reports/t2i/run.json")
     checks = sorted(record["checks"], key=lambda c: (c["test"], c["metric"], c["subject"]))
     kept = ("test", "metric", "subject", "outcome", "estimate", "low", "high", "n")
     return {

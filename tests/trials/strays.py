@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import documents
 from documents import DOCUMENTS
 from PIL import Image
 from pytest_t2i_labelling.label_studio.command import write_tasks
@@ -136,18 +137,24 @@ def _task(image: str) -> str:
     )
 
 
-def _run(name: str) -> str:
-    return next(d for d in DOCUMENTS if d.name == "run").text.replace('"a.png"', json.dumps(name))
+def _images(name: str) -> str:
+    return documents.LINES.replace('"a.png"', json.dumps(name))
+
+
+def _run_beside(images: Path) -> Path:
+    run = images.with_name("run.json")
+    run.write_text(next(each for each in DOCUMENTS if each.name == "run").text, encoding="utf-8")
+    return run
 
 
 def _sampled(path: Path) -> Any:
     out = path.parent.parent / "out"
-    return sample.run(path, out, per_prompt=9, objects=None, seed=0, store=None)
+    return sample.run(_run_beside(path), out, per_prompt=9, objects=None, seed=0, store=None)
 
 
 def _exported(path: Path) -> Any:
     out = path.parent.parent / "out"
-    return write_tasks(path, out)
+    return write_tasks(_run_beside(path), out)
 
 
 LABELS_HEAD = ("file", "label", "annotator")
@@ -189,8 +196,8 @@ DOORS = (
         lambda name: _task(f"/data/upload/7/0f3e2a1b-{name}"),
         _labelled,
     ),
-    Door("run.json, sampled", "run.json", _run, _sampled),
-    Door("run.json, exported", "run.json", _run, _exported),
+    Door("images, sampled", "run.images.jsonl", _images, _sampled),
+    Door("images, exported", "run.images.jsonl", _images, _exported),
 )
 
 

@@ -136,7 +136,8 @@ def test_its_run_is_rendered_read_compared_and_exported(studio, absent, monkeypa
     assert "FAIL" in Path("again/summary.md").read_text()
     rendered = json.loads(Path("again/run.json").read_text())
     assert rendered["audits"]["crowd"] == kept["audits"]["crowd"]
-    shutil.copy("reports/t2i/run.json", "other.json")
+    for ending in ("json", "images.jsonl"):
+        shutil.copy(f"reports/t2i/run.{ending}", f"other.{ending}")
     assert main(["compare", "reports/t2i/run.json", "other.json"]) == 0
     assert main(["export", "card", "reports/t2i/run.json", "--output", "card.md"]) == 0
     assert "crowd" in Path("card.md").read_text() + capsys.readouterr().out

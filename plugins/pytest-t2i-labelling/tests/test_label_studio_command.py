@@ -12,7 +12,8 @@ from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection, Undetected
 from pytest_t2i.files import write_whole
 from pytest_t2i.labels import Label
-from pytest_t2i.runs.record.record import Counts, ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record.images import ImageRecord
+from pytest_t2i.runs.record.record import Counts, PromptRecord, RunRecord
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def run_of(folder, words):
 
 def export(run, tmp_path, *more):
     file = tmp_path / "run.json"
-    file.write_text(run.to_json())
+    run.write(file)
     return main(["label", "studio", str(file), "--output", str(tmp_path / "out"), *more])
 
 

@@ -25,9 +25,10 @@ from pytest_t2i.generation.store.self_describing_png import nameless
 from pytest_t2i.prompts.grammar import with_article
 from pytest_t2i.reporting.formatting import several
 from pytest_t2i.reporting.pictures import outlined
+from pytest_t2i.runs.record.images import ImageRecord
 from pytest_t2i.runs.record.picture_paths import exists, store_of_run
 from pytest_t2i.runs.record.read_run import read_run
-from pytest_t2i.runs.record.record import ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record.record import PromptRecord, RunRecord
 from pytest_t2i.settings import whole
 
 MANIFEST = "manifest.csv"

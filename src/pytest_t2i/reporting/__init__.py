@@ -19,16 +19,17 @@ def write_all(
     folder: Path,
     project: Path | None = None,
 ) -> None:
-    """Write run.json, index.html and summary.md of a run into a folder, each file atomically."""
+    """Write the files of a run's report into a folder, each atomically.
+
+    They are run.json, the file of its images, index.html and summary.md.
+    """
     from pytest_t2i.reporting.html import render_html
     from pytest_t2i.reporting.markdown import render_markdown
 
     beside = files_beside(record, folder)
 
     set_aside(folder / COMPARISON)
-    write_whole(
-        folder / RUN, as_kept(record, project or folder.absolute().parent).to_json().encode()
-    )
+    as_kept(record, project or folder.absolute().parent).write(folder / RUN)
     write_whole(folder / "index.html", render_html(record, folder, beside).encode())
     write_whole(folder / "summary.md", render_markdown(record, beside).encode())
 

@@ -35,7 +35,8 @@ from pytest_t2i.generation.store.thumbnails import (
 from pytest_t2i.prompts.added_words import is_rewritten
 from pytest_t2i.reporting.charts import UNIT, leanings, prompts_by_axis
 from pytest_t2i.reporting.formatting import absent, anchor, counted_beside, signed
-from pytest_t2i.runs.record.record import ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record.images import ImageRecord
+from pytest_t2i.runs.record.record import PromptRecord, RunRecord
 from pytest_t2i.sections import Overlay
 from pytest_t2i.sections.words import reason_words, said
 

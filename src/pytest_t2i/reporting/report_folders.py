@@ -20,6 +20,7 @@ from filelock import Timeout
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import FileLock, checksum, explain, file_name, write_whole
 from pytest_t2i.reporting import COMPARISON, RUN, set_aside, write_all
+from pytest_t2i.runs.record.images import images_file
 from pytest_t2i.runs.record.manifest import NAME as MANIFEST
 from pytest_t2i.runs.record.manifest import read_report_manifest, rendered_anew
 from pytest_t2i.runs.record.picture_paths import without_machine
@@ -27,6 +28,7 @@ from pytest_t2i.runs.record.record import RunRecord
 
 LATEST = "latest"
 PAGE, SUMMARY = "index.html", "summary.md"
+IMAGES = images_file(Path(RUN)).name
 FOLDER = re.compile(r"\d{8}T\d{6}-.+-[0-9a-f]{6}")
 """Names of folders that ``write_run`` creates."""
 MOST_KEPT = 500
@@ -76,10 +78,10 @@ def publish(folder: Path, reports: Path) -> None:
 def _show(folder: Path, reports: Path) -> None:
     remove_link(reports / LATEST)
     (reports / LATEST).mkdir(exist_ok=True)
-    for name in (RUN, PAGE, SUMMARY, MANIFEST):
+    for name in (RUN, IMAGES, PAGE, SUMMARY, MANIFEST):
         _link(folder / name, reports / LATEST / name)
     set_aside(reports / COMPARISON)
-    for name in (RUN, SUMMARY):
+    for name in (RUN, IMAGES, SUMMARY):
         _link(folder / name, reports / name)
     page = (folder / PAGE).read_text(encoding="utf-8")
     write_whole(reports / PAGE, UP.sub('href="', page).encode())

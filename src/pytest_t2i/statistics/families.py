@@ -344,12 +344,12 @@ def lone_chances(
     return np.asarray(finds.mean(axis=0), dtype=np.float64)
 
 
-@lru_cache(maxsize=256)
-def _others(n: int, prompts: int, seed: int) -> inputs.Floats:
+@lru_cache(maxsize=2)
+def _others(n: int, prompts: int, seed: int) -> npt.NDArray[np.int32]:
     """Count the others with at most so many images of the rarer gender, [families, n // 2 + 1]."""
     chances = rarer_chances(n, np.zeros(1))[0]
     draws = np.random.default_rng(seed).multinomial(prompts, chances / chances.sum(), size=FAMILIES)
-    return np.asarray(np.cumsum(draws, axis=1), dtype=np.float64)
+    return np.cumsum(draws, axis=1, dtype=np.int32)
 
 
 GRID: inputs.Floats = np.linspace(0.0, 1.0, 51)

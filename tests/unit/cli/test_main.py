@@ -77,7 +77,7 @@ def only(folder):
 def test_report_renders_a_run_again(tmp_path, capsys):
     work = {"planned": 0, "made": 0, "seconds": 0.0, "refused": 0, "notes": []}
     record = RunRecord("2026-01-01T00:00:00+00:00", 1.0, "m", {}, {}, work)
-    (tmp_path / "run.json").write_text(record.to_json())
+    record.write(tmp_path / "run.json")
     assert main(["report", str(tmp_path / "run.json"), str(tmp_path / "out")]) == 0
     assert (tmp_path / "out" / "index.html").is_file()
     again = json.loads((tmp_path / "out" / "run.json").read_text())

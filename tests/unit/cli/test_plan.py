@@ -30,7 +30,7 @@ def limits(text):
 def write_run(folder, made, seconds):
     work = {"planned": 50, "made": made, "seconds": seconds, "refused": 0, "notes": []}
     record = RunRecord("2026-01-01T00:00:00+00:00", 1.0, "m", {}, {}, work)
-    (folder / "run.json").write_text(record.to_json())
+    record.write(folder / "run.json")
     return str(folder / "run.json")
 
 

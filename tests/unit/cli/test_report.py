@@ -11,8 +11,9 @@ from PIL import Image
 
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection
+from pytest_t2i.runs.record.images import ImageRecord
 from pytest_t2i.runs.record.read_run import read_run
-from pytest_t2i.runs.record.record import Counts, ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record.record import Counts, PromptRecord, RunRecord
 
 WORK = {"planned": 2, "made": 2, "refused": 0, "seconds": 1.0, "notes": []}
 
@@ -35,7 +36,7 @@ def project(tmp_path):
     settings = {"store": str(folder / ".t2i"), "report": str(folder / "reports/t2i")}
     record = RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", settings, {}, WORK, prompts=(prompt,))
     (folder / "reports/t2i").mkdir(parents=True)
-    (folder / "reports/t2i/run.json").write_text(record.to_json())
+    record.write(folder / "reports/t2i/run.json")
     return folder
 
 
@@ -81,7 +82,7 @@ def test_a_project_that_was_moved_keeps_its_pictures(project, tmp_path):
 def test_a_run_that_names_no_store_is_rendered_with_what_is_there(project, tmp_path, name):
     source = project / "reports/t2i/run.json"
     record = read_run(source)
-    source.write_text(replace(record, settings={**record.settings, name: ""}).to_json())
+    replace(record, settings={**record.settings, name: ""}).write(source)
     out = tmp_path / "out"
     told = ["--store", str(project / ".t2i")] if name == "store" else []
     assert main(["report", str(source), str(out), *told]) == 0
@@ -91,7 +92,7 @@ def test_a_run_that_names_no_store_is_rendered_with_what_is_there(project, tmp_p
 def test_a_run_without_store_and_pictures_is_rendered(project, tmp_path):
     source = project / "reports/t2i/run.json"
     record = read_run(source)
-    source.write_text(replace(record, settings={"store": "", "report": "r"}, prompts=()).to_json())
+    replace(record, settings={"store": "", "report": "r"}, prompts=()).write(source)
     assert main(["report", str(source), str(tmp_path / "out")]) == 0
 
 

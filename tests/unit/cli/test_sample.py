@@ -11,7 +11,8 @@ from PIL import Image
 from pytest_t2i.cli.main import main
 from pytest_t2i.cli.sample import choose
 from pytest_t2i.data import Detection, Interval
-from pytest_t2i.runs.record.record import ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record.images import ImageRecord
+from pytest_t2i.runs.record.record import PromptRecord, RunRecord
 
 
 def record(*files, variant="neutral"):
@@ -61,7 +62,7 @@ def test_the_next_command_is_safe_to_copy(tmp_path, monkeypatch, capsys):
         work={"planned": 1, "made": 1},
         prompts=(prompt,),
     )
-    (tmp_path / "run.json").write_text(hostile.to_json())
+    hostile.write(tmp_path / "run.json")
     assert main(["label", "export", "run.json", "to label"]) == 0
     told = capsys.readouterr().out
     assert "t2i label page 'to label' --annotator NAME --model 'x; touch owned" in told
@@ -92,7 +93,7 @@ def run_of_two_prompts(tmp_path, monkeypatch):
         work={"planned": 80, "made": 80},
         prompts=tuple(prompts),
     )
-    (tmp_path / "run.json").write_text(record.to_json())
+    record.write(tmp_path / "run.json")
     return tmp_path
 
 

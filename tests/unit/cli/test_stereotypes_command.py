@@ -61,7 +61,7 @@ def write(folder, *records):
     names = []
     for record in records:
         names.append(str(folder / f"{record.model}.json"))
-        Path(names[-1]).write_text(record.to_json())
+        record.write(Path(names[-1]))
     return names
 
 
@@ -244,7 +244,7 @@ def test_a_run_given_twice_and_two_runs_of_one_model(tmp_path, capsys):
     assert main(["compare", "stereotypes", run, run]) == 2
     assert f"expected every run once, got the run of {run} again" in capsys.readouterr().err
     for name, created in (("later", "2026-02-01T00:00:00"), ("same-day", "2026-01-01T00:00:01")):
-        (tmp_path / name).write_text(replace(first, created=created).to_json())
+        replace(first, created=created).write(tmp_path / name)
     assert main(["compare", "stereotypes", run, str(tmp_path / "later")]) == 0
     out = capsys.readouterr().out
     assert "SDv2 (2026-01-01T00:00): share" in out

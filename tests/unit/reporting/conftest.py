@@ -16,14 +16,8 @@ from stereotype_rows import stereotype_rows
 from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Undetected
 from pytest_t2i.metrics.info import INFO
 from pytest_t2i.runs.record.build_record import with_blocks
-from pytest_t2i.runs.record.record import (
-    AuditRecord,
-    Counts,
-    ImageRecord,
-    MetricRecord,
-    PromptRecord,
-    RunRecord,
-)
+from pytest_t2i.runs.record.images import ImageRecord
+from pytest_t2i.runs.record.record import AuditRecord, Counts, MetricRecord, PromptRecord, RunRecord
 from pytest_t2i.verdicts.caveats.caveat import Caveat
 from pytest_t2i.verdicts.check import Check
 

@@ -30,7 +30,8 @@ from pytest_t2i.reporting.terminal import summarise
 from pytest_t2i.runs.compare.compare import compare_models
 from pytest_t2i.runs.compare.read_compared_models import of_run
 from pytest_t2i.runs.record.build_record import with_blocks
-from pytest_t2i.runs.record.record import Counts, ImageRecord, RunRecord
+from pytest_t2i.runs.record.images import ImageRecord
+from pytest_t2i.runs.record.record import Counts, RunRecord
 from pytest_t2i.sections.escaping import cell, code, escape, line, with_code
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.caveats.how_decided import how_decided

@@ -371,7 +371,7 @@ def test_the_failure_text_tells_before_and_now():
 
 def test_what_was_compared_is_written_and_read_back(tmp_path):
     record = run(SEVEN, GROWN, SAME, baseline=RECORDED, failed_because={"t": "why"})
-    (tmp_path / "run.json").write_text(record.to_json())
+    record.write(tmp_path / "run.json")
     assert read_run(tmp_path / "run.json") == record
 
 

@@ -17,7 +17,7 @@ from pytest_t2i.reporting import report_folders
 from pytest_t2i.reporting.report_folders import publish, write_run
 from pytest_t2i.runs.record.manifest import new_manifest, write_manifest
 
-FILES = ["index.html", "manifest.json", "run.json", "summary.md"]
+FILES = ["index.html", "manifest.json", "run.images.jsonl", "run.json", "summary.md"]
 
 
 def reported(record, reports, created):

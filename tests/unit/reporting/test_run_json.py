@@ -13,6 +13,7 @@ from pytest_t2i.audits.engine import counts as shared_blocks
 from pytest_t2i.data import Bounds, Detection, Interval, Outcome, Row, Undetected
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.runs.record import record as records
+from pytest_t2i.runs.record.images import ImageRecord
 from pytest_t2i.verdicts.caveats.caveat import Caveat
 from pytest_t2i.verdicts.check import Check
 
@@ -22,7 +23,7 @@ PARTS = {
     "checks": (Check, Caveat),
     "rows": (Row, Interval),
     "blocks": (records.AuditRecord,),
-    "images": (records.PromptRecord, records.ImageRecord),
+    "images": (records.PromptRecord, ImageRecord),
 }
 """Section of the page -> the records whose keys it has."""
 WORDS = 1500

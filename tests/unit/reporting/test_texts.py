@@ -99,7 +99,7 @@ def test_other_comparisons_are_not_explained(record):
 def test_all_files_are_written_and_read_back(record, tmp_path):
     write_all(record, tmp_path / "out")
     assert {entry.name for entry in (tmp_path / "out").iterdir()} == {
-        "run.json", "index.html", "summary.md",
+        "run.json", "run.images.jsonl", "index.html", "summary.md",
     }  # fmt: skip
     assert read_run(tmp_path / "out" / "run.json") == record
 

@@ -22,7 +22,8 @@ from bank import FEWER, LABELS, MORE_LABELS, SEEDS, WORDS
 from pytest_t2i import axes
 from pytest_t2i.audits.engine.counts import Counts
 from pytest_t2i.data import Detection, Undetected
-from pytest_t2i.runs.record.record import ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record.images import ImageRecord
+from pytest_t2i.runs.record.record import PromptRecord, RunRecord
 from pytest_t2i.statistics.permutation import paired_change_p_value
 from pytest_t2i.verdicts.baseline_file import Baseline, RecordedPrompt
 

@@ -40,11 +40,10 @@ def renew(connection: sqlite3.Connection, owner: str) -> None:
 
 
 def release(connection: sqlite3.Connection, keys: Iterable[str], owner: str) -> None:
-    """Delete claims of this owner."""
-    with transaction(connection):
-        connection.executemany(
-            "DELETE FROM claims WHERE key = ? AND owner = ?", [(key, owner) for key in keys]
-        )
+    """Delete claims of this owner; call inside a transaction."""
+    connection.executemany(
+        "DELETE FROM claims WHERE key = ? AND owner = ?", [(key, owner) for key in keys]
+    )
 
 
 class transaction:  # noqa: N801 - reads as a statement

@@ -18,7 +18,7 @@ from pytest_t2i.generation.store.index import (
 )
 from pytest_t2i.generation.store.locks import living_owner
 from pytest_t2i.generation.store.repair import check_is_store
-from pytest_t2i.generation.store.rows import UNREAD, is_sealed
+from pytest_t2i.generation.store.rows import UNREAD, is_sealed, picture_place
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,14 +29,19 @@ class StoredImage:
     """One stored image."""
 
     key: str
-    path: str | None
-    """Path of the picture as text, which costs a tenth of a Path; None when the model refused."""
+    folder: str | None
+    """Folder of the store; None when the model refused."""
     sha256: str | None
     black: bool
     """Whether every pixel is black, as safety checkers leave a picture."""
     refusal: str | None
     size: tuple[int, int] = (0, 0)
     """Width and height in pixels."""
+
+    @property
+    def path(self) -> str | None:
+        """Path of the picture as text, a tenth of the cost of a Path; None when refused."""
+        return None if self.folder is None else f"{self.folder}/{picture_place(self.key)}"
 
     @property
     def file(self) -> Path | None:
@@ -46,7 +51,7 @@ class StoredImage:
     @property
     def undetected(self) -> Undetected | None:
         """Why the image needs no detector; None where it needs one."""
-        if self.path is None:
+        if self.folder is None:
             broken = (self.refusal or "").startswith(Undetected.UNREADABLE)
             return Undetected.UNREADABLE if broken else Undetected.REFUSED
         return Undetected.BLACK_IMAGE if self.black else None

@@ -8,6 +8,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -63,12 +64,18 @@ def detection_row(key: str, detector: str, detection: Detection) -> tuple[Any, .
 
 def read_detection(row: sqlite3.Row) -> Detection | None:
     """The detection of a row; None where the row holds none."""
+    return _detection(row["label"], row["undetected"], row["scores"], row["detail"])
+
+
+@lru_cache(maxsize=256)
+def _detection(label: str | None, reason: str | None, scores: str, detail: str) -> Detection | None:
+    """The detection of these cells, one for all rows that say the same."""
     try:
-        scores = json.loads(row["scores"])
-        undetected = Undetected(row["undetected"]) if row["undetected"] else None
-        if not all(math.isfinite(score) for score in scores.values()):
+        of_labels = json.loads(scores)
+        undetected = Undetected(reason) if reason else None
+        if not all(math.isfinite(score) for score in of_labels.values()):
             return None
-        return Detection(row["label"], undetected, scores, row["detail"])
+        return Detection(label, undetected, of_labels, detail)
     except (ValueError, TypeError, AttributeError):
         return None
 

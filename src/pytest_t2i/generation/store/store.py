@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +108,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
+        self._place = str(self.folder)
         self._machine = Machine(self.folder)
         self.owner = Owner(self.folder)
         """This process as one that uses the store, also where it only reads."""
@@ -135,12 +136,15 @@ class Store:
     def images(self, keys: Sequence[str]) -> dict[str, StoredImage]:
         """The intact images of these keys, by key."""
         rows = self._select("SELECT * FROM images WHERE key IN ({})", keys)
-        by_key = {row["key"]: row for row in rows}
-        damaged = [key for key, row in by_key.items() if not self._is_whole(row)]
+        asked = {key: key for key in keys}  # texts of the caller, so that none is held twice
+        by_key = {asked[row["key"]]: row for row in rows}
+        damaged = [
+            key for key, row in by_key.items() if not _is_in_place(row) or not self._is_whole(row)
+        ]
         if damaged:
             self._drop(damaged)
         gone = set(damaged)
-        return {key: self._stored(row) for key, row in by_key.items() if key not in gone}
+        return {key: self._stored(key, row) for key, row in by_key.items() if key not in gone}
 
     def add_images(self, new: Iterable[NewImage]) -> None:
         """Store images and their traces: files first, then the index in one transaction."""
@@ -158,6 +162,8 @@ class Store:
         arrays = write_arrays(self.folder, traces)
         with claims.transaction(self._connection):
             self._forget_changed(rows)
+            # An image that is stored needs no claim: few claims make a renewal cheap.
+            claims.release(self._connection, [image.key for image in images], self.owner.name)
             claims.renew(self._connection, self.owner.name)
             insert(self._connection, "images", rows)
             insert(self._connection, "pixels", pixels)
@@ -270,7 +276,8 @@ class Store:
         """
         query = "SELECT * FROM detections WHERE key IN ({}) AND detector = ?"
         rows = filter(is_sealed, self._select(query, keys, detector))
-        detections = {row["key"]: read_detection(row) for row in rows}
+        asked = {key: key for key in keys}  # texts of the caller, so that none is held twice
+        detections = {asked[row["key"]]: read_detection(row) for row in rows}
         return {key: detection for key, detection in detections.items() if detection is not None}
 
     def add_detections(self, detector: str, detections: Mapping[str, Detection]) -> None:
@@ -298,7 +305,7 @@ class Store:
             for row in ordered
             if (detection := detections.get(row["key"])) is not None
             and is_sealed(row)
-            and _is_ours(row)
+            and _is_in_place(row)
         ]
 
     def name_model(self, fingerprint: str, name: str) -> None:
@@ -350,7 +357,8 @@ class Store:
 
     def release(self, keys: Iterable[str]) -> None:
         """Release claims."""
-        claims.release(self._connection, keys, self.owner.name)
+        with claims.transaction(self._connection):
+            claims.release(self._connection, keys, self.owner.name)
 
     def _select(self, query: str, keys: Sequence[str], *more: str) -> list[sqlite3.Row]:
         rows: list[sqlite3.Row] = []
@@ -361,10 +369,12 @@ class Store:
         return rows
 
     def _is_whole(self, row: sqlite3.Row) -> bool:
-        if not is_sealed(row) or not _is_ours(row):
+        if not is_sealed(row):
             return False
         if row["file"] is None:
             return True
+        if not is_relative(row["file"]):
+            return False
         now = stamp(f"{self.folder}/{row['file']}")  # faster than building a Path
         if now is None or now == row["stamp"]:
             return now is not None
@@ -402,12 +412,10 @@ class Store:
                 for table in OF_PIXELS:
                     self._connection.execute(f"DELETE FROM {table} WHERE key = ?", (key,))  # noqa: S608
 
-    def _stored(self, row: sqlite3.Row) -> StoredImage:
-        path = None if row["file"] is None else f"{self.folder}/{row['file']}"
-        size = (row["width"] or 0, row["height"] or 0)
-        return StoredImage(
-            row["key"], path, row["sha256"], bool(row["black"]), row["refusal"], size
-        )
+    def _stored(self, key: str, row: sqlite3.Row) -> StoredImage:
+        folder = None if row["file"] is None else self._place
+        size = _size(row["width"] or 0, row["height"] or 0)
+        return StoredImage(key, folder, row["sha256"], bool(row["black"]), row["refusal"], size)
 
     def _written(self, new: NewImage) -> tuple[tuple[Any, ...], Pixels | None]:
         """Write an image's file; its row, and its pixels where there is a picture."""
@@ -440,6 +448,12 @@ def _content(file: Path) -> bytes:
         raise StoreError(f"{file}: {error.strerror or error}.") from None
 
 
-def _is_ours(row: sqlite3.Row) -> bool:
-    """Whether the file that a row names lies within the store."""
-    return row["file"] is None or is_relative(row["file"])
+def _is_in_place(row: sqlite3.Row) -> bool:
+    """Whether the file that an image's row names is where the store writes it."""
+    return row["file"] in (None, picture_place(row["key"]))
+
+
+@lru_cache(maxsize=64)
+def _size(width: int, height: int) -> tuple[int, int]:
+    """One pair for all pictures of a size."""
+    return width, height

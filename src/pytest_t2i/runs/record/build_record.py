@@ -5,10 +5,10 @@ from __future__ import annotations
 import platform
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,12 @@ from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.generation.seeds import seeding_of
 from pytest_t2i.labels import ADJUDICATED, FILE_NAME, LabelledSet
 from pytest_t2i.metrics.info import INFO
+from pytest_t2i.runs.record.images import ImageRecord, Images
 from pytest_t2i.runs.record.manifest import input_digests
 from pytest_t2i.runs.record.record import (
     AuditRecord,
     BaselineRecord,
     BeforeRecord,
-    ImageRecord,
     MetricRecord,
     PromptRecord,
     RunRecord,
@@ -65,27 +65,10 @@ def _prompts(results: Results) -> list[tuple[Prompt, AskedTest]]:
 
 
 def _record(results: Results, sample: Sample) -> PromptRecord:
-    names = results.detectors
-    by_detector = {
+    detections = {
         name: results.observations.detections(sample.prompt, sample.seeds, DetectorRef(name))
-        for name in names
+        for name in results.detectors
     }
-    revised = results.observations.revised_prompts(sample.prompt, sample.seeds)
-    stored_images = results.observations.images(sample.prompt, sample.seeds)
-    images = tuple(
-        ImageRecord(
-            seed,
-            stored.path,
-            {
-                name: replace(
-                    detections[k], scores=detections[k].scores if name == names[0] else {}
-                )
-                for name, detections in by_detector.items()
-            },
-            revised[k],
-        )
-        for k, (seed, stored) in enumerate(zip(sample.seeds, stored_images, strict=True))
-    )
     scores = (audit.prompt_score(sample) for audit in results.audits)
     score = next((score for score in scores if score is not None), PromptScore())
     return PromptRecord(
@@ -94,13 +77,26 @@ def _record(results: Results, sample: Sample) -> PromptRecord:
         sample.prompt.axis,
         sample.prompt.concept,
         sample.prompt.variant.value,
-        {name: counts_of(detections) for name, detections in by_detector.items()},
+        {name: counts_of(found) for name, found in detections.items()},
         score.interval,
-        images,
+        Images(len(sample.seeds), partial(_images, results, sample)),
         score.worst_case,
         score.uncorrected,
         dict(score.people),
     )
+
+
+def _images(results: Results, sample: Sample) -> Iterator[ImageRecord]:
+    """Yield the images of a sample, with scores of the deciding detector alone."""
+    seen, (prompt, seeds) = results.observations, (sample.prompt, sample.seeds)
+    stored, revised = seen.images(prompt, seeds), seen.revised_prompts(prompt, seeds)
+    found = {name: seen.detections(prompt, seeds, DetectorRef(name)) for name in results.detectors}
+    for k, seed in enumerate(seeds):
+        detections = {
+            name: each[k] if name == results.detectors[0] else replace(each[k], scores={})
+            for name, each in found.items()
+        }
+        yield ImageRecord(seed, stored[k].path, detections, revised[k])
 
 
 PACKAGES = (

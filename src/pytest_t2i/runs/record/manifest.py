@@ -28,6 +28,7 @@ from pytest_t2i.generation.store.read_only import picture_hashes
 from pytest_t2i.generation.store.thumbnails import thumbnail_file, thumbnail_rows
 from pytest_t2i.reading import convert, read_json
 from pytest_t2i.runs.record.beside import is_sections_file
+from pytest_t2i.runs.record.images import images_file
 from pytest_t2i.runs.record.record import RunRecord
 from pytest_t2i.runs.record.statement import PYPROJECT
 from pytest_t2i.runs.session.session import Session
@@ -36,7 +37,7 @@ from pytest_t2i.verdicts.limits_file import FILE_NAME, nearest_limits_file
 SCHEMA = "pytest-t2i/manifest/1"
 NAME = "manifest.json"
 RUN = "run.json"
-FILES = (RUN, "index.html", "summary.md")
+FILES = (RUN, images_file(Path(RUN)).name, "index.html", "summary.md")
 """The files of a report beside its manifest."""
 ELSEWHERE = " elsewhere"
 """Suffix of the name of an input outside of the project."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pytest_t2i.data import LabelledPath, PicturePath
+from pytest_t2i.runs.record.images import Images
 
 Record = TypeVar("Record")
 
@@ -43,13 +44,19 @@ def _walked(value: Any, exchanged: Exchanged) -> Any:
     if isinstance(value, tuple) and type(value) is tuple:
         walked = tuple(_walked(member, exchanged) for member in value)
         return walked if any(a is not b for a, b in zip(walked, value, strict=True)) else value
+    if isinstance(value, Images):
+        return value.changed(partial(_walked, exchanged=exchanged))
     if isinstance(value, Mapping):
         return {name: _walked(member, exchanged) for name, member in value.items()}
     if not is_dataclass(value) or isinstance(value, type):
         return value
-    if str not in exchanged and not _may_hold_pictures(type(value)):
+    return _walked_record(value, type(value), exchanged)
+
+
+def _walked_record(value: Any, record: Any, exchanged: Exchanged) -> Any:
+    if str not in exchanged and not _may_hold_pictures(record):
         return value
-    kinds = _kinds(type(value))
+    kinds = _kinds(record)
     changes: dict[str, Any] = {}
     for field in fields(value):
         before = getattr(value, field.name)

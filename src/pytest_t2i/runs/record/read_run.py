@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_t2i.data import Count, LabelledPath, Level, PicturePath
+from pytest_t2i.data import Count, LabelledPath, Level, Name, PicturePath
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.reading import convert, read_json
+from pytest_t2i.runs.record.images import images_beside
 from pytest_t2i.runs.record.picture_fields import with_texts
 from pytest_t2i.runs.record.picture_paths import exists
 from pytest_t2i.runs.record.record import SCHEMA, AuditRecord, MetricRecord, RunRecord
@@ -22,6 +23,8 @@ T = TypeVar("T")
 def read_run(path: str | Path) -> RunRecord:
     """Read a run.json; return the record that it was written from.
 
+    The images of its prompts are read from the file beside it when they are asked for.
+
     Raises FileFormatError that names the key, what was expected and what was given.
 
     >>> from tempfile import TemporaryDirectory
@@ -29,13 +32,19 @@ def read_run(path: str | Path) -> RunRecord:
     >>> run = RunRecord("2026-11-21T10:00:00+00:00", 12.5, "mine", {}, {}, {})
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "run.json")
-    ...     _ = file.write_text(run.to_json())
+    ...     run.write(file)
     ...     read_run(file).outcome.value
     'MEASURED'
     """
     path = Path(path)
     plain = read_json(path, SCHEMA, kind="run.json", remedy="A run of the suite records one.")
+    counts = convert(path, plain, _Counts).prompts
+    for prompt in plain.get("prompts", ()):
+        prompt["images"] = ()
     record = convert(path, plain, RunRecord)
+    images = images_beside(path, [(prompt.id, prompt.images) for prompt in counts])
+    pairs = zip(record.prompts, images, strict=True)
+    record = replace(record, prompts=tuple(replace(p, images=each) for p, each in pairs))
     for name, kind in (("settings", _Settings), ("work", Work), ("provenance", _Provenance)):
         convert(path, getattr(record, name), kind, where=name)
     audits = {name: _read(path, name, part) for name, part in record.audits.items()}
@@ -74,16 +83,7 @@ def _in_order_of_detectors(record: RunRecord) -> RunRecord:
     def ordered(values: Mapping[str, T]) -> dict[str, T]:
         return dict(sorted(values.items(), key=lambda item: places.get(item[0], len(places))))
 
-    prompts = tuple(
-        replace(
-            prompt,
-            counts=ordered(prompt.counts),
-            images=tuple(
-                replace(image, detections=ordered(image.detections)) for image in prompt.images
-            ),
-        )
-        for prompt in record.prompts
-    )
+    prompts = tuple(replace(p, counts=ordered(p.counts)) for p in record.prompts)
     return replace(record, prompts=prompts)
 
 
@@ -129,6 +129,19 @@ def _read(path: Path, name: str, part: AuditRecord) -> AuditRecord:
         return replace(part, blocks=tuple(map(section_of, part.blocks)))
     except (ValueError, TypeError) as error:
         raise FileFormatError(path, f"{error}.", where=f"audits.{name}.blocks") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """A prompt with the number of its images."""
+
+    id: Name
+    images: Count
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    prompts: tuple[_Count, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,7 +17,6 @@ from pytest_t2i.data import (
     Amount,
     Bounds,
     Count,
-    Detection,
     Direction,
     MetricInfo,
     Moment,
@@ -29,8 +29,9 @@ from pytest_t2i.data import (
     SignedInterval,
     Variant,
 )
-from pytest_t2i.files import encodable
+from pytest_t2i.files import encodable, write_whole
 from pytest_t2i.generation.run_counts import Work
+from pytest_t2i.runs.record.images import ImageRecord, write_images
 from pytest_t2i.runs.record.picture_fields import with_pictures
 from pytest_t2i.runs.record.statement import Statement
 from pytest_t2i.sections import RowChart, Section
@@ -39,20 +40,6 @@ from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
 from pytest_t2i.verdicts.check import Check, judged
 
 SCHEMA = "pytest-t2i/run/1"
-
-
-@dataclass(frozen=True, slots=True)
-class ImageRecord:
-    """One image of a prompt with the detection of each detector."""
-
-    seed: int
-    file: PicturePath | None
-    """Path of the PNG; None when the model refused."""
-    detections: Mapping[str, Detection]
-    """Name of a detector -> its detection, with scores for the deciding detector alone. {} if no
-    detector examined the image."""
-    revised_prompt: str | None = None
-    """Text that a service reports to have drawn; None if it reports none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +55,8 @@ class PromptRecord:
     """Name of a detector -> its counts, the deciding detector first."""
     prompt_bias_score: SignedInterval | None
     """Score by the deciding detector; None without a clear image."""
-    images: tuple[ImageRecord, ...]
+    images: Sequence[ImageRecord]
+    """Its images; run.json has their number, and the file beside it a line for each."""
     worst_case: Bounds | None = None
     """Bounds of the score over all that undetected images may show; None if none is undetected."""
     uncorrected: Signed | None = None
@@ -346,7 +334,9 @@ class RunRecord:
             paths.append(file)
             return file
 
-        self.with_files(note)
+        for prompt in self.with_files(note).prompts:
+            for _ in prompt.images:  # which notes the path of each
+                pass
         return paths
 
     def tally(self) -> dict[Outcome, int]:
@@ -417,9 +407,18 @@ class RunRecord:
 
         return to_frame(self, table)
 
+    def write(self, path: Path) -> None:
+        """Write run.json to a path, and the file of its images beside it."""
+        write_images(((prompt.id, prompt.images) for prompt in self.prompts), path)
+        write_whole(path, self.to_json().encode())
+
     def to_json(self) -> str:
-        """Return the text of run.json."""
-        plain = _plain(replace(self, audits={})) | {"outcome": self.outcome.value}
+        """Return the text of run.json, which holds the number of images of each prompt."""
+        plain = _plain(replace(self, audits={}, prompts=())) | {"outcome": self.outcome.value}
+        plain["prompts"] = [
+            _plain(replace(prompt, images=())) | {"images": len(prompt.images)}
+            for prompt in self.prompts
+        ]
         plain["audits"] = {name: audit.to_plain() for name, audit in self.audits.items()}
         del plain["not_compared"]  # said where a run ends; readers of the file know no such field
         # Unlike msgspec, json refuses NaN; without an indent json is ten times as fast.

@@ -168,16 +168,20 @@ def weakest_evidence(
         filled = seen
         for reading in (reading for reading in readings if reading.fills_in):
             filled = [reading.reading(way, side) for way in filled]
-        of_sides.append(_weakest([p_values(way, side) for way in filled]))
-        is_filled = is_filled or any(a is not b for a, b in zip(seen, filled, strict=True))
-        seen_alone.append(_weakest([p_values(way, side) for way in seen]) if is_filled else ())
+        alone = _weakest([p_values(way, side) for way in seen])
+        new = [way for way, before in zip(filled, seen, strict=True) if way is not before]
+        worst = _weakest([p_values(way, side) for way in new]) if new else alone
+        # Filled in, few images become many, which may be stronger evidence than theirs alone.
+        pairs = zip(alone, worst, strict=True)
+        of_sides.append([w if a is None or w is None else max(a, w) for a, w in pairs])
+        is_filled = is_filled or bool(new)
+        seen_alone.append(alone)
     found = list(map(Evidence, *of_sides))
     if not is_filled:
         return found
-    pairs = zip(found, *seen_alone, strict=True)
     return [
         member if None in alone else member._replace(labelled=tuple(alone))
-        for member, *alone in pairs
+        for member, *alone in zip(found, *seen_alone, strict=True)
     ]
 
 

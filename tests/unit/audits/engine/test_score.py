@@ -6,7 +6,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from unit.audits.seen import samples_of
 
@@ -92,6 +92,7 @@ def counted(draw):
     st.sampled_from(sorted(SCORES)),
     st.sampled_from([0.1, 0.3, 0.5, 0.8]),
 )
+@example([("ffffff", 0), ("f------", 0)], "bias", 0.3)
 def test_a_reading_never_strengthens_evidence(prompts, name, bound):
     samples = samples_of({str(k): letters for k, (letters, _) in enumerate(prompts)})
     members = [

@@ -187,6 +187,17 @@ def test_claims_are_exclusive_until_released(tmp_path):
     other.close()
 
 
+def test_a_stored_image_needs_no_claim_any_more(tmp_path):
+    mine, other = Store(tmp_path), Store(tmp_path)
+    assert mine.claim(["a", "b"]) == ["a", "b"]
+    mine.add_images([new("a")])
+    assert other.owners(["a"]) == []
+    assert other.owners(["b"]) != []
+    assert other.claim(["b"]) == []
+    mine.close()
+    other.close()
+
+
 @pytest.mark.slow
 def test_several_processes_write_at_once(tmp_path):
     context = multiprocessing.get_context("spawn")

@@ -33,7 +33,8 @@ from pytest_t2i.reporting.exports.pdf import _body
 from pytest_t2i.reporting.html import render_html as render_page
 from pytest_t2i.reporting.markdown import render_markdown
 from pytest_t2i.runs.record.build_record import with_blocks
-from pytest_t2i.runs.record.record import AuditRecord, Counts, ImageRecord, PromptRecord
+from pytest_t2i.runs.record.images import ImageRecord
+from pytest_t2i.runs.record.record import AuditRecord, Counts, PromptRecord
 from pytest_t2i.verdicts.check import Check
 
 SCORE = Interval(0.4, 0.3, 0.5, 0.95, "fixed-words", 2)
@@ -248,7 +249,7 @@ def test_a_card_says_what_was_judged_and_its_limit(run):
 
 def test_the_command(run, tmp_path, capsys):
     source = tmp_path / "run.json"
-    source.write_text(run.to_json())
+    run.write(source)
     for form, output in (
         ("card", "README.md"), ("parquet", "tables"), ("csv", "tables"),
     ):  # fmt: skip
@@ -265,7 +266,7 @@ def test_the_command(run, tmp_path, capsys):
 
 def test_csv_needs_no_pandas(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    (tmp_path / "run.json").write_text(run.to_json())
+    run.write(tmp_path / "run.json")
     assert main(["export", "csv", str(tmp_path / "run.json"), "--output", str(tmp_path / "t")]) == 0
     with (tmp_path / "t" / "images.csv").open(newline="") as file:
         made, refused = csv.DictReader(file)
@@ -275,7 +276,7 @@ def test_csv_needs_no_pandas(run, tmp_path, monkeypatch):
 
 def test_an_export_that_fails_leaves_nothing(run, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    (tmp_path / "run.json").write_text(run.to_json())
+    run.write(tmp_path / "run.json")
     given = ["export", "parquet", str(tmp_path / "run.json"), "--output", str(tmp_path / "t")]
     assert main(given) == 2
     assert 'pip install "pytest-t2i[frames]"' in capsys.readouterr().err
@@ -284,7 +285,7 @@ def test_an_export_that_fails_leaves_nothing(run, tmp_path, monkeypatch, capsys)
 
 def test_a_statement_may_be_given_later(run, tmp_path, capsys):
     source, stated = tmp_path / "run.json", tmp_path / "pyproject.toml"
-    source.write_text(run.to_json())
+    run.write(source)
     report = ["report", str(source), str(tmp_path), "--statement", str(stated)]
     stated.write_text("[tool.t2i.report]\n")
     assert main(report) == 2

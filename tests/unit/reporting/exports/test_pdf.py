@@ -128,7 +128,7 @@ def test_a_picture_of_somebody_elses_is_not_printed(
     record, tmp_path, tmp_path_factory, pages, capsys
 ):
     source = tmp_path_factory.mktemp("elsewhere") / "run.json"
-    source.write_text(record.to_json())
+    record.write(source)
     assert main(["export", "pdf", str(source), "--output", str(tmp_path / "a.pdf")]) == 2
     assert "outside of its store" in capsys.readouterr().err
     assert not pages
@@ -189,7 +189,7 @@ def test_a_pdf_has_numbered_pages_contents_and_pictures(record, tmp_path, capsys
     pypdf = import_module("pypdf")
     source = tmp_path / "reports/run.json"
     source.parent.mkdir()
-    source.write_text(record.to_json())
+    record.write(source)
     file = tmp_path / "reports/fairness.pdf"
     assert main(["export", "pdf", str(source), "--output", str(file)]) == 0
     assert capsys.readouterr().out == f"{file}\n"

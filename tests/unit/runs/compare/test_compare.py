@@ -23,13 +23,8 @@ from pytest_t2i.reporting.comparison import (
 )
 from pytest_t2i.runs.compare.compare import ComparedModel, PromptOfModel, compare_models
 from pytest_t2i.runs.compare.read_compared_models import of_run, read_compared_models
-from pytest_t2i.runs.record.record import (
-    AuditRecord,
-    ImageRecord,
-    MetricRecord,
-    PromptRecord,
-    RunRecord,
-)
+from pytest_t2i.runs.record.images import ImageRecord
+from pytest_t2i.runs.record.record import AuditRecord, MetricRecord, PromptRecord, RunRecord
 from pytest_t2i.sections import Note, Section
 
 

@@ -12,6 +12,7 @@ from PIL import Image
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Detection, Mask
 from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.runs.record.images import ImageRecord
 from pytest_t2i.runs.record.picture_paths import (
     as_kept,
     check_labelled_pictures,
@@ -24,7 +25,6 @@ from pytest_t2i.runs.record.record import (
     BaselineRecord,
     BeforeRecord,
     Counts,
-    ImageRecord,
     PromptRecord,
     RunRecord,
 )
@@ -109,7 +109,7 @@ def written(run, *files):
     prompt = PromptRecord("word-a", "a", "word", "a", "neutral", counts, None, images)
     work = {"planned": 1, "made": 1, "refused": 0, "seconds": 1.0, "notes": []}
     made = RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, work, prompts=(prompt,))
-    run.write_text(made.to_json())
+    made.write(run)
 
 
 COMMANDS = {
@@ -240,12 +240,11 @@ def test_prompts_that_look_like_paths_stay(full_record, tmp_path):
 @pytest.mark.parametrize("place", ["reports/t2i", "reports/t2i/latest", "elsewhere"])
 def test_a_reader_finds_the_pictures_wherever_the_project_is_by_now(full_record, tmp_path, place):
     made, moved = tmp_path / "made", tmp_path / "moved"
-    text = as_kept(placed_in(full_record, made), made).to_json()
     picture = moved / ".t2i/images/ab/ab0.png"
     for file in (picture, moved / place / "run.json"):
         file.parent.mkdir(parents=True)
     picture.touch()
-    (moved / place / "run.json").write_text(text)
+    as_kept(placed_in(full_record, made), made).write(moved / place / "run.json")
     read = files(read_run(moved / place / "run.json"))
     # One that is gone stays as it is named.
     assert read[:2] == [str(picture), ".t2i/images/ab/ab1.png"]
@@ -257,12 +256,12 @@ def test_a_reader_finds_the_pictures_from_the_project_too(full_record, tmp_path,
     picture.parent.mkdir(parents=True)
     picture.touch()
     other.mkdir()
-    (other / "run.json").write_text(as_kept(placed_in(full_record, project), project).to_json())
+    as_kept(placed_in(full_record, project), project).write(other / "run.json")
     monkeypatch.chdir(project)
     assert files(read_run(other / "run.json"))[0] == str(picture)
 
 
 def test_run_json_of_older_versions_keeps_its_paths(full_record, tmp_path):
     placed = placed_in(full_record, "/home/somebody/audit")
-    (tmp_path / "run.json").write_text(placed.to_json())
+    placed.write(tmp_path / "run.json")
     assert files(read_run(tmp_path / "run.json")) == files(placed)

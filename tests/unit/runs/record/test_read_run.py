@@ -16,8 +16,9 @@ from pytest_t2i.data import Detection, Interval, Outcome, Row
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.reporting.exports.cards import section
 from pytest_t2i.runs.record.build_record import with_blocks
+from pytest_t2i.runs.record.images import ImageRecord
 from pytest_t2i.runs.record.read_run import read_run
-from pytest_t2i.runs.record.record import SCHEMA, AuditRecord, ImageRecord, PromptRecord, RunRecord
+from pytest_t2i.runs.record.record import SCHEMA, AuditRecord, PromptRecord, RunRecord
 from pytest_t2i.runs.record.summaries import series_of_audits
 from pytest_t2i.sections import RowChart, Section
 from pytest_t2i.verdicts.check import Check
@@ -35,7 +36,7 @@ def test_the_deciding_detector_is_the_first_again(tmp_path):
             ),
         ),
     )  # fmt: skip
-    (tmp_path / "run.json").write_text(record.to_json())
+    record.write(tmp_path / "run.json")
     (prompt,) = read_run(tmp_path / "run.json").prompts
     assert list(prompt.counts) == ["young", "aged", "third"]
     assert list(prompt.images[0].detections) == ["young", "aged", "third"]
@@ -49,7 +50,7 @@ def test_records_of_audits_go_through_the_file(tmp_path):
     built_in = {audit.name for audit in own if audit.name in ROWS}
     assert set(run.audits) == built_in
     file = tmp_path / "run.json"
-    file.write_text(run.to_json())
+    run.write(file)
     assert read_run(file) == replace(run, not_compared=0), "it is said where a run ends"
 
 
@@ -147,7 +148,7 @@ def test_a_record_of_an_audit_that_is_gone_is_shown(tmp_path, monkeypatch):
     audits = {"neutrality": AuditRecord(rows=(gap,))}
     run = RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, audits=audits)
     file = tmp_path / "run.json"
-    file.write_text(with_blocks(run).to_json())
+    with_blocks(run).write(file)
     assert main(["report", str(file), str(tmp_path / "page")]) == 0
     assert "Similarity gaps" in (tmp_path / "page/index.html").read_text()
     assert "0.020" in (tmp_path / "page/summary.md").read_text()
@@ -161,7 +162,7 @@ def test_a_row_of_an_unknown_metric_is_shown_with_its_name(tmp_path):
     audits = {"gone": AuditRecord(rows, blocks, first=0)}
     run = RunRecord("2026-11-21T10:00:00+00:00", 1.0, "m", {}, {}, {}, audits=audits)
     file = tmp_path / "run.json"
-    file.write_text(run.to_json())
+    run.write(file)
     assert main(["report", str(file), str(tmp_path / "page")]) == 0
     page = (tmp_path / "page/index.html").read_text()
     assert "Loudness" in page, "a figure of the first screen"
