@@ -229,6 +229,9 @@ DRAFT = '{"gender": {"label": "unspecified", "evidence": "at first sight"}}'
         "<|channel|>analysis<|message|>{draft}<|end|>"
         "<|channel|>final <|constrain|>json<|message|>{answer}",
         "\u25c1think\u25b7{draft}\u25c1/think\u25b7{answer}",
+        "<seed:think>{draft}</seed:think>{answer}",
+        "<think >{draft}</think >{answer}",
+        "<unused94>thought {draft}<unused95>{answer}",
     ],
 )
 def test_the_answer_is_what_follows_the_reasoning(shape):

@@ -206,6 +206,8 @@ NAMED = {
     "chat-image": {"model": "google/another"},
     "gemini": {"modelVersion": "gemini-flash"},
     "replicate": {"model": "owner/another", "version": "5c7d"},
+    "fal": {"model": "fal-ai/another"},
+    "stability": {"model": "sd3.5-large"},
     "a1111": {"sd_model_name": "xl-2", "sd_model_hash": "cd"},
 }
 
