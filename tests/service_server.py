@@ -170,9 +170,11 @@ class Handler(BaseHTTPRequestHandler):
             urls = {"get": f"{self.server.address}/v1/predictions/{job}"}
             self._json(201, {"id": job, "status": "starting", "urls": urls, "output": None})
         elif path.startswith("/fal-ai"):
-            self._json(200, {"images": [{"url": url}], "has_nsfw_concepts": [False]})
+            answer = {"images": [{"url": url}], "has_nsfw_concepts": [False]}
+            self._json(200, {**answer, **self.server.named})
         elif path.startswith("/v2beta"):
-            self._json(200, {"image": content, "finish_reason": "SUCCESS", "seed": seed})
+            answer = {"image": content, "finish_reason": "SUCCESS", "seed": seed}
+            self._json(200, {**answer, **self.server.named})
         elif path.endswith("/invoke"):
             self._json(200, {"images": [content], "seeds": [seed], "finish_reasons": [None]})
         elif path == "/sdapi/v1/txt2img":

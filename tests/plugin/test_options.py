@@ -83,7 +83,7 @@ def test_a_lora_of_a_file_lies_beside_the_file(pytester, monkeypatch):
         ("quality", "--t2i-model-option: expected KEY=VALUE such as quality=high, got 'quality'"),
         ("=3", "--t2i-model-option: expected KEY=VALUE"),
         ("a..b=3", "--t2i-model-option: expected KEY=VALUE"),
-        ("quality=high", "takes no further arguments, got quality"),
+        ("quality=high", "ERROR: fair: takes no further arguments, got quality"),
     ],
 )
 def test_a_model_option_that_cannot_be_used_is_told(project, pair, told):

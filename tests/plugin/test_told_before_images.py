@@ -59,6 +59,56 @@ def test_a_comparison_that_cannot_be_made(project, line, words):
     assert project.made() == []
 
 
+HELPERS = """
+import pytest
+from pytest_t2i import axes, limit
+
+NAME = "model_bias_scor"
+
+def within(samples):
+    assert samples.model_bias_score <= limit(NAME, .3)
+
+def through(samples):
+    within(samples)
+
+@pytest.fixture
+def bound():
+    return limit(NAME, .3)
+
+def limited(name):
+    return limit(name, .9)
+
+@pytest.mark.t2i(axes.profession.only("nurse", "pilot"))
+def test_model(samples, {}):
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("fixture", "line"),
+    [
+        ("request", "within(samples)"),
+        ("request", "through(samples)"),
+        ("bound", "assert samples.model_bias_score <= bound"),
+        ("baseline", "assert samples.model_bias_score <= baseline(NAME)"),
+    ],
+)
+def test_a_name_that_is_unknown_beyond_a_test(project, fixture, line):
+    project.write({"test_suite.py": HELPERS.format(fixture, line), "limits.toml": ""})
+    code, told = project.refused()
+    assert code == pytest.ExitCode.USAGE_ERROR
+    assert "'model_bias_scor'. Did you mean 'model_bias_score'?" in told
+    assert project.made() == []
+
+
+def test_a_name_that_a_helper_is_given(project):
+    suite = HELPERS.format(
+        "request", "assert samples.model_bias_score <= limited('model_bias_score')"
+    )
+    project.write({"test_suite.py": suite, "limits.toml": ""})
+    assert project.run("test_suite.py").ret in {0, 6}
+
+
 @pytest.mark.parametrize(
     "line",
     [

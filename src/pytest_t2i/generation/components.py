@@ -220,7 +220,7 @@ class Components:
             return factory
         from pytest_t2i.adapters.endpoints.counting_factory import CountingFactory
 
-        return CountingFactory(factory, self.counts, self.spending)
+        return CountingFactory(factory, self.counts, self.spending, adapter)
 
     def _versioned(self, model: TextToImage) -> TextToImage:
         """Determine the version of a model behind HTTP; its fingerprint depends on it."""

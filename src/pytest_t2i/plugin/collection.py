@@ -24,6 +24,7 @@ from pytest_t2i.plugin.fixtures import RUN
 from pytest_t2i.plugin.marker import fixtures_about, members_of, read_marker, selection_of
 from pytest_t2i.runs.session.selection import Comparison, SelectedTest, Selection
 from pytest_t2i.runs.session.session import NO_FINDER, NO_LABELS, Session
+from pytest_t2i.verdicts.baseline import check_recorded
 from pytest_t2i.verdicts.baseline_file import Baseline, check_prompts
 from pytest_t2i.verdicts.limit import check_operator, limit
 from pytest_t2i.verdicts.limits_file import LimitFiles
@@ -52,6 +53,32 @@ def limits_in(function: Callable[..., Any]) -> tuple[tuple[str, Any], ...]:
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree else ()
     limits = (_limit_of(node, values) for node in calls)
     return tuple(dict.fromkeys((one.name, one.bound) for one in limits if one and one.is_read))
+
+
+@lru_cache(maxsize=256)
+def _recorded_in(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the metrics that ``baseline("...")`` is called with, where they can be read."""
+    tree, values = _tree(function), _known_to(function)
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree else ()
+    asked = (call for call in calls if _called(call) == "baseline" and call.args)
+    names = (_value(call.args[0], values) for call in asked)
+    return tuple(name for name in names if isinstance(name, str))
+
+
+def _with_helpers(item: pytest.Function) -> list[Callable[..., Any]]:
+    """Return a test, its fixtures and what these call, as far as it stands in the test's folder."""
+    fixtures = item._fixtureinfo.name2fixturedefs.values()  # noqa: SLF001 - no public name
+    waiting = [inspect.unwrap(item.function), *(several[-1].func for several in fixtures)]
+    folder, found = item.path.parent, {}
+    while waiting:
+        function = inspect.unwrap(waiting.pop(0))
+        code = getattr(function, "__code__", None)
+        if code is None or code in found or Path(code.co_filename).parent != folder:
+            continue
+        found[code] = function
+        known = _known_to(function)
+        waiting += [value for name in code.co_names if inspect.isfunction(value := known.get(name))]
+    return list(found.values())
 
 
 def _limit_of(node: ast.AST, values: Mapping[str, Any]) -> _Limit | None:
@@ -304,11 +331,14 @@ class Selecting:
 
     def _check(self, item: pytest.Function, test: SelectedTest) -> None:
         """Check that the limits, reference shares and recorded prompts of a test exist."""
-        for name, bound in limits_in(item.function):
-            if bound is None:
-                self.limits.look_up(name, test.file)
-            else:
-                self.limits.with_bound(name, bound, test.file)
+        for function in _with_helpers(item):
+            for name, bound in limits_in(function):
+                if bound is None:
+                    self.limits.look_up(name, test.file)
+                else:
+                    self.limits.with_bound(name, bound, test.file)
+            for metric in _recorded_in(function):
+                check_recorded(metric)
         for compared in _against_limits_in(item.function):
             if compared.fixture in item.fixturenames:
                 self._check_compared(compared)

@@ -21,6 +21,7 @@ from pytest_t2i.errors import (
     shown,
     some,
 )
+from pytest_t2i.files import MOST_TEXT
 from pytest_t2i.prompts.grammar import INDICATORS, named_in, put_before, swap_person, with_article
 from pytest_t2i.reading import convert, read_toml
 
@@ -63,6 +64,11 @@ def _check_concepts(name: str, concepts: tuple[str, ...]) -> None:
     for concept in concepts:
         if not isinstance(concept, str) or not concept.strip():
             raise ConfigurationError(f"axis {name!r}: a concept is a word, got concept={concept!r}")
+        if len(concept) > MOST_TEXT:
+            raise ConfigurationError(
+                f"axis {name!r}: expected a concept of at most {MOST_TEXT} characters, got "
+                f"{len(concept)}: {shown(concept)}"
+            )
     counts = Counter(Prompt("", name, concept).id for concept in concepts)
     twice = sorted(member for member, count in counts.items() if count > 1)
     if twice:

@@ -22,6 +22,13 @@ ANCHOR_MARGIN = 0.05
 test would find any growth, and fail one of many unchanged releases by chance."""
 
 
+def check_recorded(metric: str) -> None:
+    """Raise UnknownNameError for a metric that baselines do not record."""
+    comparable = [name for name, info in INFO.items() if info.in_baselines]
+    if metric not in comparable:
+        raise UnknownNameError("metric of a baseline", metric, comparable)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class RecordedRun:
     """The recorded run of --t2i-baseline, as the fixture ``baseline`` gives it.
@@ -49,9 +56,7 @@ class RecordedRun:
 
         Raises UnknownNameError for a metric that baselines do not record.
         """
-        comparable = [name for name, info in INFO.items() if info.in_baselines]
-        if metric not in comparable:
-            raise UnknownNameError("metric of a baseline", metric, comparable)
+        check_recorded(metric)
         return RecordedValue(self, metric, current().limits.get(metric + MARGIN))
 
 

@@ -233,3 +233,8 @@ def test_an_unknown_axis_is_no_attribute():
         assert getattr(group, "nothing", None) is None
         with pytest.raises(UnknownNameError, match="unknown axis 'nothing'"):
             group.nothing  # noqa: B018 - the error says the names
+
+
+def test_a_word_that_no_prompt_can_hold_is_refused_at_once():
+    with pytest.raises(ConfigurationError, match="at most 131072 characters, got 50000000: 'bbb"):
+        Axis("w", "{word}", ("a nurse", "b" * 50_000_000))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_t2i.data import TIE, Bounds, Evidence, Interval, Limit, Outcome, Verdict
 from pytest_t2i.metrics import INFO
@@ -35,10 +39,35 @@ def interval(low: float, high: float, n: int = 20) -> Interval:
         (-0.9, -0.6, "away_from_zero", FAIL),
         (0.6, 0.9, "away_from_zero", FAIL),
         (-0.6, 0.1, "away_from_zero", OPEN),
+        # as printed, with three digits, these hold the limit
+        (0.50049, 0.6, "higher", OPEN),
+        (0.50051, 0.6, "higher", FAIL),
+        (0.1, 0.49951, "lower", OPEN),
+        (-0.9, -0.5004, "away_from_zero", OPEN),
     ],
 )
 def test_compare(low: float, high: float, worse: str, outcome: Outcome) -> None:
     assert verdicts.compare(interval(low, high), 0.5, worse) is outcome  # type: ignore[arg-type]
+
+
+NEAR = st.integers(-1000, 1000).map(lambda k: k / 1e6) | st.floats(-0.5, 0.5)
+
+
+@given(st.sampled_from(sorted(INFO)), st.sampled_from([0.1, 0.3, 0.55, 0.9]), NEAR, NEAR)
+def test_no_verdict_of_any_metric_has_a_printed_interval_that_holds_its_limit(
+    name: str, bound: float, one: float, other: float
+) -> None:
+    worse = INFO[name].worse
+    low, high = sorted((bound + one, bound + other))
+    verdict = verdicts.judge(interval(low, high), Limit(name, bound), worse)
+    printed = re.search(r"\[(.+), (.+)\]", verdict.message)
+    assert printed is not None
+    ends = sorted(map(float, printed.groups()))
+    shown = verdicts.folded(interval(*ends), worse)
+    if verdict.outcome is PASS:
+        assert shown.low >= bound if worse == "lower" else shown.high <= bound
+    if verdict.outcome is FAIL:
+        assert shown.high < bound if worse == "lower" else shown.low > bound
 
 
 @pytest.mark.parametrize(

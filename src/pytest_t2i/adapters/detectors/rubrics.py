@@ -113,7 +113,10 @@ class Rubric:
     def detection(self, value: Any) -> Detection | None:
         """What a value of an answer says; None where it is none of the allowed answers."""
         said = value.get("label") if isinstance(value, Mapping) else None
-        spoken = said.strip().casefold() if isinstance(said, str) else None
+        if isinstance(said, float) and said.is_integer():
+            said = int(said)
+        is_number = isinstance(said, int) and not isinstance(said, bool)
+        spoken = str(said).strip().casefold() if is_number or isinstance(said, str) else None
         word = next((word for word in self.words if word.casefold() == spoken), None)
         if word is None:
             return None

@@ -79,6 +79,8 @@ REJECTED = {400, 413, 415, 422}
 """HTTP statuses with which a server rejects one request, and goes on with others."""
 LEFT_OUT = "asked without"
 """Name, beside those of the version, of the fields that the server does not take."""
+BUILD, OR = "system_fingerprint", " or "
+"""Field of an answer that tells one build of a model from the next, and what joins several."""
 PATIENCE, PATIENCE_OF_LIST = 30.0, 5.0
 """Seconds to wait for a version that is known from earlier runs, and for the list of models."""
 PIN = (
@@ -235,7 +237,7 @@ class ChatPanel(Panel, RemoteService[Reply]):
             return dict(of_workers)
         before: Mapping[str, str] | None = memory.fact(FactKind.JUDGE_VERSION.of(plain))
         try:
-            versions = self._told(patient=before is None)
+            versions = _with_builds(self._told(patient=before is None), before or {})
         except T2IError as error:
             if before is None:
                 raise
@@ -248,6 +250,10 @@ class ChatPanel(Panel, RemoteService[Reply]):
             self.run.say(
                 f"{self} has another version than before, {versions_words(versions)}; it was "
                 f"{versions_words(before) or 'not told'}: pictures are judged anew"
+            )
+        if OR in versions.get(BUILD, ""):
+            self.run.say(
+                f"{self} answers from several builds, {versions[BUILD]}, as one judge; {PIN}"
             )
         if versions != before:
             memory.remember(FactKind.JUDGE_VERSION.of(plain), dict(versions))
@@ -298,12 +304,23 @@ class ChatPanel(Panel, RemoteService[Reply]):
         # What the first question was not told is compared from its first mention on.
         before = {**now, **self._mentioned, **self._versions}
         self._mentioned = {**now, **self._mentioned}
-        if any(before[name] != words for name, words in now.items()):
-            raise JudgeChangedError(
-                f"{self} has changed while it judged: it was {versions_words(before)}, now it is "
-                f"{versions_words(now)}. No verdict rests on two judges: nothing that the new one "
-                f"said is kept. Run again, and all pictures are judged by the new one; {PIN}"
-            )
+        builds = before.get(BUILD, "").split(OR)
+        changed = {name for name, words in now.items() if before[name] != words}
+        if not changed or (changed == {BUILD} and now[BUILD] in builds):
+            return
+        next_judge = "the new one"
+        if changed == {BUILD}:
+            known = {
+                **self.run.versions[self._plain],
+                BUILD: OR.join(sorted([*builds, now[BUILD]])),
+            }
+            self.run.memory.remember(FactKind.JUDGE_VERSION.of(self._plain), known)
+            next_judge = "these builds as one judge, which the record names"
+        raise JudgeChangedError(
+            f"{self} has changed while it judged: it was {versions_words(before)}, now it is "
+            f"{versions_words(now)}. No verdict rests on two judges: nothing that the new one "
+            f"said is kept. Run again, and all pictures are judged by {next_judge}; {PIN}"
+        )
 
     # pictures
 
@@ -375,6 +392,14 @@ class ChatPanel(Panel, RemoteService[Reply]):
 
     def _note(self, words: str) -> None:
         self.run.say(f"{self} {words}")
+
+
+def _with_builds(versions: dict[str, str], before: Mapping[str, str]) -> dict[str, str]:
+    """The version, with all builds of one that has answered from several in turn."""
+    builds, build = before.get(BUILD, "").split(OR), versions.get(BUILD)
+    if len(builds) == 1 or build is None or {**before, BUILD: build} != versions:
+        return versions
+    return {**versions, BUILD: OR.join(sorted({*builds, build}))}
 
 
 def _data_url(picture: Image) -> str:

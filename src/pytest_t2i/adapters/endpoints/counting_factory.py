@@ -19,6 +19,8 @@ class CountingFactory:
     faults: RunCounts
     spending: Spending | None
     """None where no price is known."""
+    name: str
+    """Name of the factory."""
 
     def __call__(self, options: LoadOptions) -> TextToImage:
         """Load the model; a model that is no endpoint stays as it is."""
@@ -31,5 +33,5 @@ class CountingFactory:
             if isinstance(model, EndpointModel):
                 model.take_extra(extra)
             elif "extra" not in getattr(model, "provenance", {}):
-                raise takes_none(options.source, extra)
+                raise takes_none(options.source or self.name, extra)
         return model

@@ -255,9 +255,11 @@ class EndpointModel(RemoteService[Generated]):
     def failure(self, words: str, remedy: str) -> T2IError:
         """The error where the service cannot be used; of a seed's range it says how to state it."""
         if re.search(r"\bseeds?\b", words) and self.most_seed is None:
+            name = self.service or "the factory's name"
             remedy += (
                 " If seeds have a range there, state the largest one in a catalogue "
-                "(--t2i-catalogue FILE): most_seed = 999 in the model's table."
+                f"(--t2i-catalogue FILE): [models.NAME] with adapter = {name!r}, path = what "
+                f"follows {name}: in --t2i-model, and most_seed = 999; then --t2i-model NAME."
             )
         return super().failure(words, remedy)
 

@@ -7,15 +7,15 @@ import re
 from pytest_t2i.adapters.endpoints.answers import json_in
 
 REASONED = re.compile(
-    r"</(?:think|thinking|thought|reason|reasoning|analysis)>|\[/THINK\]|\u25c1/think\u25b7"
+    r"</(?:\w+:)?(?:think|thinking|thought|reason|reasoning|analysis)\s*>|\[/THINK\]|\u25c1/think\u25b7"
     r"|<\|channel\|>final\s*(?:<\|constrain\|>\s*\w*\s*)?<\|message\|>|<channel\|>"
-    r"|<\|end_of_thought\|>",
+    r"|<\|end_of_thought\|>|<unused95>",
     re.IGNORECASE,
 )
 """Marks at the end of a model's reasoning."""
 REASONING = re.compile(
-    r"<(?:think|thinking|thought|reason|reasoning|analysis)>|\[THINK\]|\u25c1think\u25b7"
-    r"|<\|channel\|?>|<\|begin_of_thought\|>",
+    r"<(?:\w+:)?(?:think|thinking|thought|reason|reasoning|analysis)\s*>|\[THINK\]|\u25c1think\u25b7"
+    r"|<\|channel\|?>|<\|begin_of_thought\|>|<unused94>",
     re.IGNORECASE,
 )
 """Marks at its begin."""

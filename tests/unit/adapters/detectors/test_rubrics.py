@@ -88,6 +88,18 @@ def test_no_text_gives_anything_but_an_allowed_word(text):
         assert said(answer) in {None, *rubric_named("gender").words}
 
 
+@pytest.mark.parametrize(
+    ("said_as", "word"),
+    [("3", "3"), ('"3"', "3"), ("3.0", "3"), ("3.5", None), ("true", None), ("[3]", None)],
+)
+def test_a_label_that_is_a_number_is_read_as_one(tmp_path, said_as, word):
+    file = tmp_path / "tone.toml"
+    tones = "".join(f'[[label]]\nname = "{tone}"\n' for tone in (1, 2, 3))
+    file.write_text(HAIR.partition("[[label]]")[0].replace("hair", "tone") + tones)
+    question = RubricQuestion([read_rubric(file)])
+    assert said(f'{{"tone": {{"label": {said_as}}}}}', question, "tone") == word
+
+
 def test_evidence_is_one_short_line():
     evidence = "a\nbeard\x1b[31m <b>" + "x" * 5000
     answer = json.dumps({"gender": {"label": "male", "evidence": evidence}})

@@ -229,6 +229,9 @@ DRAFT = '{"gender": {"label": "unspecified", "evidence": "at first sight"}}'
         "<|channel|>analysis<|message|>{draft}<|end|>"
         "<|channel|>final <|constrain|>json<|message|>{answer}",
         "\u25c1think\u25b7{draft}\u25c1/think\u25b7{answer}",
+        "<seed:think>{draft}</seed:think>{answer}",
+        "<think >{draft}</think >{answer}",
+        "<unused94>thought {draft}<unused95>{answer}",
     ],
 )
 def test_the_answer_is_what_follows_the_reasoning(shape):
@@ -360,6 +363,43 @@ def test_a_version_that_changes_while_judging_is_noticed(place):
         again = judge(server, run=JudgeRun(memory=run.memory))
         assert again.fingerprint != before
         assert any("another version" in note for note in again.panel.run.notes)
+
+
+@pytest.mark.parametrize("turns", ["ab", "aaab", "cabca"])
+def test_builds_in_turn_are_one_judge_from_the_next_run_on(turns):
+    def version(number):
+        return {"model": "m", "system_fingerprint": f"fp-{turns[number % len(turns)]}"}
+
+    with judging(Plan(version=version)) as server:
+        run, ended = JudgeRun(), []
+        for builds in range(len(set(turns)) + 1):
+            try:
+                detector = judge(server, run=run)
+                assert len(detector.detect(pictures(40, start=1000 * builds))) == 40
+                break
+            except T2IError as error:
+                ended.append(str(error))
+                run = JudgeRun(memory=run.memory)
+        assert 1 <= len(ended) < len(set(turns))
+        assert all("these builds as one judge" in words for words in ended)
+        assert all("to pin one, name a dated version" in words for words in ended)
+        names = " or ".join(sorted({f"fp-{turn}" for turn in turns}))
+        assert f"system_fingerprint {names}" in detector.provenance["version"]
+        assert any(names in note and "to pin one" in note for note in run.notes)
+        assert judge(server, run=JudgeRun(memory=run.memory)).fingerprint == detector.fingerprint
+
+
+def test_a_new_build_between_runs_is_another_judge():
+    builds = ["a"]
+    with judging(
+        Plan(version=lambda _: {"model": "m", "system_fingerprint": builds[-1]})
+    ) as server:
+        run = JudgeRun()
+        before = judge(server, run=run).fingerprint
+        builds.append("b")
+        later = judge(server, run=JudgeRun(memory=run.memory))
+        assert later.fingerprint != before
+        assert later.provenance["version"].endswith("system_fingerprint b")
 
 
 def test_a_version_that_is_not_told_is_the_last_one():

@@ -202,7 +202,7 @@ def test_a_model_of_a_script_has_the_further_fields_of_its_latest_run():
             return {"prompt": request.prompt}
 
     model = Grey("m", "http://127.0.0.1:1/v1")
-    factory = CountingFactory(lambda _: model, RunCounts(Path("none")), None)
+    factory = CountingFactory(lambda _: model, RunCounts(Path("none")), None, "grey")
     assert factory(LoadOptions(extra={"call": {"a": 1}})).extra == {"a": 1}
     assert factory(LoadOptions()).extra == {}
 

@@ -206,6 +206,8 @@ NAMED = {
     "chat-image": {"model": "google/another"},
     "gemini": {"modelVersion": "gemini-flash"},
     "replicate": {"model": "owner/another", "version": "5c7d"},
+    "fal": {"model": "fal-ai/another"},
+    "stability": {"model": "sd3.5-large"},
     "a1111": {"sd_model_name": "xl-2", "sd_model_hash": "cd"},
 }
 
@@ -334,6 +336,7 @@ def test_a_seed_that_is_refused_says_how_to_state_its_range(tmp_path):
     model = model_of("together", "http://127.0.0.1:9", tmp_path)
     error = model.failure("HTTP 400: seed must be below 1000", "")
     assert "most_seed = 999" in str(error)
+    assert "[models.NAME] with adapter = 'together', path = what follows together:" in str(error)
     model.most_seed = 5
     assert "most_seed" not in str(model.failure("HTTP 400: seed must be below 3", ""))
 

@@ -40,7 +40,8 @@ def read(_: str, answer: Any) -> Reading:
     contents = (text(at(one, "url"), one) or data_url(at(one, "image")) for one in entries)
     is_flagged = True in items(answer, "has_nsfw_concepts")
     pictures = [Picture(content) for content in contents if content]
-    return Reading(pictures, refusal=REPLACED if is_flagged else "")
+    refusal = REPLACED if is_flagged else ""
+    return Reading(pictures, refusal=refusal, used=text(at(answer, "model")))
 
 
 SERVICE = Service(

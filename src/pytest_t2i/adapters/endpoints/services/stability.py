@@ -17,7 +17,7 @@ from pytest_t2i.adapters.endpoints.services.service import (
     aspect_ratio,
     data_url,
 )
-from pytest_t2i.adapters.endpoints.shapes import at, present, texts
+from pytest_t2i.adapters.endpoints.shapes import at, present, text, texts
 from pytest_t2i.data import Request
 from pytest_t2i.errors import ConfigurationError
 
@@ -47,7 +47,8 @@ def read(_: str, answer: Any) -> Reading:
     """What an answer says."""
     if isinstance(answer, bytes):
         return Reading([Picture(answer)])
-    return Reading([Picture(data_url(content)) for content in texts(at(answer, "image"))])
+    pictures = [Picture(data_url(content)) for content in texts(at(answer, "image"))]
+    return Reading(pictures, used=text(at(answer, "model")))
 
 
 SERVICE = Service(
