@@ -119,6 +119,8 @@ LOADING = "loading the libraries of the model and its detectors"
 """The step in which PyTorch and diffusers are imported: half a minute on a slow disk."""
 LOADING_FIRST = 2.0
 """Seconds until its first line, as a few have passed in silence before."""
+AT_ONCE = 4096
+"""Number of images that are looked up in the store at a time, so that few rows are held."""
 CLAIMED = 256
 """Number of images that one process claims at a time; the rest is left for other processes."""
 TURNS = 3
@@ -434,6 +436,10 @@ class Runner:
                 yield traces.asked(request, plan.needs[request], looks=self._looks_elsewhere)
 
     def _missing(self, plan: Plan, among: Sequence[Request]) -> list[Request]:
+        parts = (among[start : start + AT_ONCE] for start in range(0, len(among), AT_ONCE))
+        return [request for part in parts for request in self._missing_of(plan, part)]
+
+    def _missing_of(self, plan: Plan, among: Sequence[Request]) -> list[Request]:
         images = self.store.images([plan.keys[request] for request in among])
         names = {request: traces.wanted(plan.needs[request]) for request in among}
         arrays = {

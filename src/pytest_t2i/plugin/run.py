@@ -452,8 +452,9 @@ class Run:
             if self.is_made and not self.session.is_interrupted:
                 remember_looks(self.results)
             report = write_run(self.record, reports, of_project)
-            write_manifest(manifest_of(self.session, self.record, report, project), report)
-            publish(report, reports)
+            manifest = manifest_of(self.session, self.record, report, project)
+            write_manifest(manifest, report)
+            publish(report, reports, manifest)
             if self.settings.save_baseline is not None and not self.session.is_interrupted:
                 save_baseline(self.results, self.settings.save_baseline)
 

@@ -22,7 +22,7 @@ from pytest_t2i.files import FileLock, checksum, explain, file_name, write_whole
 from pytest_t2i.reporting import COMPARISON, RUN, set_aside, write_all
 from pytest_t2i.runs.record.images import images_file
 from pytest_t2i.runs.record.manifest import NAME as MANIFEST
-from pytest_t2i.runs.record.manifest import read_report_manifest, rendered_anew
+from pytest_t2i.runs.record.manifest import ReportManifest, rendered_anew
 from pytest_t2i.runs.record.picture_paths import without_machine
 from pytest_t2i.runs.record.record import RunRecord
 
@@ -56,7 +56,7 @@ def write_run(
     return folder
 
 
-def publish(folder: Path, reports: Path) -> None:
+def publish(folder: Path, reports: Path, manifest: ReportManifest) -> None:
     """Show a run, whose report and manifest are written, as the latest; remove older folders.
 
     A lock keeps the files of two runs that end at the same time from mixing.
@@ -64,7 +64,7 @@ def publish(folder: Path, reports: Path) -> None:
     try:
         remove_link(reports / LOCK)
         with FileLock(reports / LOCK, timeout=LONGEST_WAIT):
-            _show(folder, reports)
+            _show(folder, reports, manifest)
             _prune(reports)
     except Timeout:
         raise StoreError(
@@ -75,7 +75,7 @@ def publish(folder: Path, reports: Path) -> None:
         raise StoreError(explain(reports, error)) from error
 
 
-def _show(folder: Path, reports: Path) -> None:
+def _show(folder: Path, reports: Path, manifest: ReportManifest) -> None:
     remove_link(reports / LATEST)
     (reports / LATEST).mkdir(exist_ok=True)
     for name in (RUN, IMAGES, PAGE, SUMMARY, MANIFEST):
@@ -85,7 +85,7 @@ def _show(folder: Path, reports: Path) -> None:
         _link(folder / name, reports / name)
     page = (folder / PAGE).read_text(encoding="utf-8")
     write_whole(reports / PAGE, UP.sub('href="', page).encode())
-    rendered_anew(read_report_manifest(folder), folder, reports)
+    rendered_anew(manifest, folder, reports)
 
 
 def remove_link(path: Path) -> None:

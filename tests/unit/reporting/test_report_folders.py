@@ -15,7 +15,7 @@ from pytest_t2i.cli.main import main
 from pytest_t2i.errors import StoreError
 from pytest_t2i.reporting import report_folders
 from pytest_t2i.reporting.report_folders import publish, write_run
-from pytest_t2i.runs.record.manifest import new_manifest, write_manifest
+from pytest_t2i.runs.record.manifest import new_manifest, read_report_manifest, write_manifest
 
 FILES = ["index.html", "manifest.json", "run.images.jsonl", "run.json", "summary.md"]
 
@@ -24,7 +24,7 @@ def reported(record, reports, created):
     """A run of that time, published."""
     folder = write_run(replace(record, created=created), reports)
     write_manifest(new_manifest(folder, reports.parent), folder)
-    publish(folder, reports)
+    publish(folder, reports, read_report_manifest(folder))
     return folder
 
 
@@ -74,7 +74,7 @@ def test_a_file_system_without_links_has_copies(record, reports, monkeypatch):
 
 def test_the_same_run_is_published_again_without_a_stray(record, reports):
     folder = reported(record, reports, "2026-11-20T10:00:00+00:00")
-    publish(folder, reports)
+    publish(folder, reports, read_report_manifest(folder))
     assert names(reports / "latest") == FILES
     assert [name for name in names(reports) if name.startswith(".run.json")] == []
 
@@ -113,7 +113,7 @@ def test_a_run_that_waits_for_another_says_where_its_report_is(record, reports, 
     monkeypatch.setattr(report_folders, "LONGEST_WAIT", 0.05)
     first = reported(record, reports, "2026-11-20T10:00:00+00:00")
     with FileLock(reports / report_folders.LOCK), pytest.raises(StoreError) as told:
-        publish(first, reports)
+        publish(first, reports, read_report_manifest(first))
     assert str(first) in str(told.value)
 
 

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import weakref
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
@@ -135,16 +135,18 @@ class Store:
 
     def images(self, keys: Sequence[str]) -> dict[str, StoredImage]:
         """The intact images of these keys, by key."""
-        rows = self._select("SELECT * FROM images WHERE key IN ({})", keys)
+        images: dict[str, StoredImage] = {}
+        damaged = []
         asked = {key: key for key in keys}  # texts of the caller, so that none is held twice
-        by_key = {asked[row["key"]]: row for row in rows}
-        damaged = [
-            key for key, row in by_key.items() if not _is_in_place(row) or not self._is_whole(row)
-        ]
+        for row in self._rows("SELECT * FROM images WHERE key IN ({})", keys):
+            key = asked[row["key"]]
+            if _is_in_place(row) and self._is_whole(row):
+                images[key] = self._stored(key, row)
+            else:
+                damaged.append(key)
         if damaged:
             self._drop(damaged)
-        gone = set(damaged)
-        return {key: self._stored(key, row) for key, row in by_key.items() if key not in gone}
+        return images
 
     def add_images(self, new: Iterable[NewImage]) -> None:
         """Store images and their traces: files first, then the index in one transaction."""
@@ -275,7 +277,7 @@ class Store:
         A row that was changed since it was written, or that is no valid detection, is left out.
         """
         query = "SELECT * FROM detections WHERE key IN ({}) AND detector = ?"
-        rows = filter(is_sealed, self._select(query, keys, detector))
+        rows = filter(is_sealed, self._rows(query, keys, detector))
         asked = {key: key for key in keys}  # texts of the caller, so that none is held twice
         detections = {asked[row["key"]]: read_detection(row) for row in rows}
         return {key: detection for key, detection in detections.items() if detection is not None}
@@ -361,12 +363,14 @@ class Store:
             claims.release(self._connection, keys, self.owner.name)
 
     def _select(self, query: str, keys: Sequence[str], *more: str) -> list[sqlite3.Row]:
-        rows: list[sqlite3.Row] = []
+        return list(self._rows(query, keys, *more))
+
+    def _rows(self, query: str, keys: Sequence[str], *more: str) -> Iterator[sqlite3.Row]:
+        """Yield the rows of the keys, a few hundred of which are held at a time."""
         for start in range(0, len(keys), 500):
             part = list(keys[start : start + 500])
             filled = query.format(",".join("?" * len(part)))
-            rows += self._connection.execute(filled, (*part, *more)).fetchall()
-        return rows
+            yield from self._connection.execute(filled, (*part, *more)).fetchall()
 
     def _is_whole(self, row: sqlite3.Row) -> bool:
         if not is_sealed(row):

@@ -21,6 +21,7 @@ from pytest_t2i.generation.store.locks import maintenance
 from pytest_t2i.generation.store.places import LEASE, Machine
 from pytest_t2i.labels.labels_csv import forget
 from pytest_t2i.reporting.report_folders import publish
+from pytest_t2i.runs.record.manifest import ReportManifest
 
 MOUNTS = r"""
 21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
@@ -137,7 +138,7 @@ def change_labels(folder):
 
 
 def show_report(folder):
-    publish(folder / "of-a-run", folder)
+    publish(folder / "of-a-run", folder, ReportManifest("", ""))
 
 
 def change_store(folder):
