@@ -19,7 +19,7 @@ from pytest_t2i.statistics.correction import corrected_scores
 from pytest_t2i.statistics.families import benjamini_hochberg, family_p_values, holm
 from pytest_t2i.statistics.gaps import interval_difference, share_difference_interval
 from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
-from pytest_t2i.statistics.means import gap_p_value, mean_interval
+from pytest_t2i.statistics.means import gap_interval, gap_p_value, mean_interval
 from pytest_t2i.statistics.model import (
     corrected_model_bias_score,
     fair_floor,
@@ -48,6 +48,7 @@ __all__ = [
     "distance_correlation_p_value",
     "fair_floor",
     "family_p_values",
+    "gap_interval",
     "gap_p_value",
     "holm",
     "independence_p_value",

@@ -87,9 +87,12 @@ def _frozen(table: inputs.Floats) -> inputs.Floats:
 
 
 FEW_PROMPTS = 10
+"""Number of prompts below which the mean of tables is not balanced any further."""
+SHOW_CHANGES = 30
 """Number of prompts below which counts do not show whether prompts changed: then a change is always
 bounded. Where it was not, a margin of 0 failed in up to 25 % of runs without a change of the score,
-and a margin at the truth passed in up to 36 % (tests/simulations/few_prompts.md)."""
+and a margin at the truth passed in up to 36 % of nine prompts, and in up to 9 % of twelve
+(tests/simulations/few_prompts.md)."""
 FEW_IMAGES = 10
 """Number of images of a prompt below which the same holds: with five a margin at the truth passed
 in up to 11 % of runs of twenty even prompts that all moved."""
@@ -110,7 +113,7 @@ class ChangeEnds(NamedTuple):
 
 def is_bounded(before: Whole, after: Whole, ratio: float) -> bool:
     """Tell whether a change has to be bounded, as prompts may have changed."""
-    if before.shape[1] < FEW_PROMPTS or _fewest(before, after) < FEW_IMAGES:
+    if before.shape[1] < SHOW_CHANGES or _fewest(before, after) < FEW_IMAGES:
         return True
     scores = 2.0 * float(scipy.special.ndtr(-abs(ratio)))
     return scores <= SCORES_DIFFER or moved_p_value(before, after) <= COUNTS_DIFFER
@@ -210,7 +213,7 @@ def paired_model_bias_change(
     where its share did not change, for any two numbers of images (``spread_table``):
     so an unchanged model shows no change on average. Where prompts did change, the bias of the
     tables may not cancel. So where counts or scores differ by more than chance easily explains
-    (``is_bounded``), and below ten prompts always, the interval reaches at least as far as
+    (``is_bounded``), and below thirty prompts always, the interval reaches at least as far as
     the bounding functions do, whose means bound both scores for any distribution of bias.
 
     .. math:: mean of h(after) - mean of h(before) -+ z sqrt(sum of Var h) / n_prompts

@@ -176,8 +176,8 @@ def _expected(counts: Mapping[str, int], reference: Mapping[str, float]) -> inpu
 
 
 PSEUDO = 3.0
-"""Number of images that might differ by chance where all counts agree: the standard error then
-stays positive where a label is never or always shown."""
+"""Number of images, of those of the prompts with the fewest, that might differ by chance where all
+counts agree: the standard error then stays positive where a label is never or always shown."""
 
 
 class Parts(NamedTuple):
@@ -204,6 +204,10 @@ class Parts(NamedTuple):
         each = np.maximum(rest, self.expected) if rest.shape[1] == 1 else rest
         return float(np.mean(np.max(each, axis=1)))
 
+    def of(self, used: inputs.Bools) -> Parts:
+        """Return the parts of some of the prompts."""
+        return Parts(self.shown[used], self.n[used], self.expected[used], self.weight)
+
     def kinds(self) -> Iterator[tuple[int, float, inputs.Bools]]:
         """Yield every (number of images, reference share) with a mask of the parts that have it."""
         pairs = self.n[:, None] + 1j * self.expected
@@ -217,14 +221,29 @@ def fixed_ends(parts: Parts, level: float) -> tuple[float, float]:
     """Return the ends of the mean distance of at least two fixed prompts.
 
     Means of bounding functions and Student's quantile. They hold approximately. Few prompts with
-    unequal numbers of images have exact ones.
+    unequal numbers of images have exact ones. Of many, those with the fewest images may have any
+    distance, where they would widen the interval by more.
     """
     if is_skewed(parts.n.tolist()):
         return _exact_ends(parts, (1.0 - level) / 2.0)
-    student = float(scipy.stats.t.ppf((1.0 + level) / 2.0, parts.n.sum() - len(parts.n)))
-    low, low_error = bounding_mean(parts, "below")
-    high, high_error = bounding_mean(parts, "above")
-    return max(0.0, low - student * low_error), min(1.0, high + student * high_error)
+    is_judged = parts.n >= _fewest_judged(parts.n)
+    judged, share = parts.of(is_judged), float(np.mean(is_judged))
+    left_out = parts.of(~is_judged).furthest * (1.0 - share) if share < 1.0 else 0.0
+    student = float(scipy.stats.t.ppf((1.0 + level) / 2.0, judged.n.sum() - len(judged.n)))
+    low, low_error = bounding_mean(judged, "below")
+    high, high_error = bounding_mean(judged, "above")
+    low, high = share * (low - student * low_error), share * (high + student * high_error)
+    return max(0.0, low), min(1.0, high + left_out)
+
+
+def _fewest_judged(n: Whole) -> int:
+    """Return the fewest images of judged prompts: all prompts where they are equal.
+
+    The numbers of images decide, and not what the images show.
+    """
+    images, prompts = np.unique(n, return_counts=True)
+    left_out = (np.cumsum(prompts) - prompts) / len(n)
+    return int(images[np.argmin(left_out + PSEUDO / images / len(n))])
 
 
 def _exact_ends(parts: Parts, error: float) -> tuple[float, float]:
@@ -279,7 +298,7 @@ def bounding_mean(parts: Parts, side: Side) -> tuple[float, float]:
     deviation = parts.weight * np.sum(np.sqrt(spread), axis=1)
     variance = float(np.mean(deviation**2)) / len(parts.n)
     mean = float(np.mean(np.sum(value, axis=1))) * parts.weight
-    return mean, math.sqrt(variance + (PSEUDO / parts.n.sum()) ** 2)
+    return mean, math.hypot(math.sqrt(variance), PSEUDO / (int(parts.n.min()) * len(parts.n)))
 
 
 EVEN = 0.5

@@ -185,9 +185,22 @@ def gap_interval(groups: Sequence[npt.ArrayLike], *, level: float) -> Interval:
     """Return the interval of the mean gap over these triplets.
 
     The mean of the triplets' means with Welch's interval (Welch 1947, Satterthwaite), or Hall's
-    transformation (1992) with 1.5 times the estimated skewness, whichever reaches farther. Rare
-    extreme values break the level. For one triplet alone, or no triplet with two seeds, it is that
-    of ``mean_interval``.
+    transformation (1992) with 1.5 times the estimated skewness, whichever reaches farther. Values
+    of different seeds are taken as independent; rare extreme ones break the level. For one triplet
+    alone, or no triplet with two seeds, it is that of ``mean_interval``.
+
+    Args:
+        groups: gaps of each triplet, one array per triplet; empty ones are left out.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval of the mean; n is the number of triplets (of values if one triplet).
+
+    Raises:
+        ValueError: fewer than two values, a value is not finite, or the level is out of range.
+
+    >>> print(gap_interval([[0.1, 0.3], [0.2, 0.4]], level=0.95))
+    0.250 [-0.054, 0.554]
     """
     return _mean_gap(groups)(level)
 

@@ -145,6 +145,28 @@ def least_shown(sizes: Sizes, mean: float) -> tuple[float, ...]:
 
 TILTS = (1.0, 0.5, 0.0, -0.5, -1.0)
 """Places between prompts alike (0) and those of the least expected score (1), and beyond."""
+MOST_CUTS = 6
+"""Largest number of sizes up to which prompts are tried to be those that are not one-sided."""
+
+
+def few_even(sizes: Sizes, mean: float) -> list[tuple[float, ...]]:
+    """Return the |2p - 1| of each size of prompt, where prompts of few images are the even ones.
+
+    What all prompts lack of being one-sided is shared by those with the fewest images, up to
+    several sizes: where the others show one gender alone, such a few decide the score.
+    """
+    prompts = np.array(sizes.prompts, dtype=np.float64)
+    lacking, every = (1.0 - mean) * sizes.total, np.arange(len(prompts))
+    last = max(1, int(np.searchsorted(np.cumsum(prompts), sizes.total / 2.0)))
+    cuts = np.unique(np.linspace(0, min(last, len(prompts) - 1), MOST_CUTS).astype(np.int64))
+    candidates = []
+    for cut in cuts.tolist():
+        few = float(prompts[: cut + 1].sum())
+        taken = min(lacking, few)
+        rest = (lacking - taken) / max(sizes.total - few, 1.0)
+        bias = np.where(every <= cut, 1.0 - taken / few, 1.0 - rest)
+        candidates.append(tuple(np.clip(bias, 0.0, 1.0).tolist()))
+    return candidates
 
 
 def least_favourable(sizes: Sizes, mean: float) -> list[tuple[float, ...]]:
@@ -165,7 +187,7 @@ def least_favourable(sizes: Sizes, mean: float) -> list[tuple[float, ...]]:
         total = float(np.average(room, weights=weights))
         bias = bias + short * room / total if total else bias
         candidates.append(tuple(np.clip(bias, 0.0, 1.0).tolist()))
-    return candidates
+    return candidates + few_even(sizes, mean)
 
 
 @lru_cache(maxsize=4096)
@@ -299,7 +321,10 @@ class FixedWords:
         """Return the p-value against "the model bias score is at most the bound"."""
         if self.shown:
             return budget_p_value(*summed(self.shown, "below"), bound * len(self.shown))
-        exact = score_tails(self.sizes, equal_magnitudes(self.sizes, bound), self.score).above
+        tried = {equal_magnitudes(self.sizes, bound)}
+        if len(self.sizes.images) > 1:
+            tried.update(few_even(self.sizes, bound))
+        exact = max(score_tails(self.sizes, bias, self.score).above for bias in tried)
         if self.sizes.total == 1:
             return exact
         return max(exact, self.below.p_above(bound))
