@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pytest_t2i import statistics as s
+from pytest_t2i.cli.plan import gate_power, model_power
 from pytest_t2i.statistics import distances
 from pytest_t2i.statistics.bounding import (
     Bounding,
@@ -28,8 +29,6 @@ from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.planning import (
     Design,
     even_biases,
-    gate_power,
-    model_power,
 )
 
 LEVEL = 0.95

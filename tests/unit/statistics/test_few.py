@@ -28,13 +28,12 @@ NAN = float("nan")
 
 @pytest.mark.parametrize("answer", model_plan.TRIED)
 def test_the_fewest_images_that_are_tried_are_found(answer, monkeypatch):
-    def judged(_bound, images, *_others):
-        deciding = 60 if images >= answer else 40
-        return lambda _bias, _rng, left: left >= 100 - deciding
+    def power(_worlds, _decided, images, _design):
+        return 0.6 if images >= answer else 0.4
 
-    monkeypatch.setattr(model_plan, "_judged", judged)
-    assert model_images_needed([5], [5], 0.3) == answer
-    assert model_images_needed([5], [5], 0.3, power=0.61) is None
+    monkeypatch.setattr(model_plan, "simulated_power", power)
+    assert model_images_needed([5], [5], 0.3, level=0.95) == answer
+    assert model_images_needed([5], [5], 0.3, level=0.95, power=0.61) is None
 
 
 def test_a_prompt_of_one_image_counts_with_the_others():

@@ -24,7 +24,7 @@ from pytest_t2i.statistics.model import (
     score_tails,
 )
 from pytest_t2i.statistics.permutation import paired_change_p_value
-from pytest_t2i.statistics.planning import Design, model_power, prompt_power
+from pytest_t2i.statistics.planning import Design, prompt_power
 from pytest_t2i.statistics.variety import wals_interval
 
 NAN = float("nan")
@@ -44,7 +44,7 @@ LEAST = [
     (1000, "redraws", lambda n: s.change_p_value([2], [0], [1], [1], seed=0, redraws=n)),
     (1000, "redraws", lambda n: paired_change_p_value([[1, 1]], [[1, -1]], seed=0, redraws=n)),
     (1, "images", lambda n: prompt_power(0.5, 0.5, n, Design(1))),
-    (1, "prompts", lambda n: model_power(1.0, 0.5, 3, Design(n, repeats=1))),
+    (1, "prompts", lambda n: prompt_power(1.0, 0.5, 3, Design(n))),
     (1, "n must", lambda n: decidable(n, 0.5, 0.95)),
     (1, "prompts", lambda n: decidable(3, 0.5, 0.95, n)),
     (1, "n must", lambda n: paired_share_change(0, 0, n, 0.9)),
