@@ -149,7 +149,7 @@ MOST_CUTS = 6
 """Largest number of sizes up to which prompts are tried to be those that are not one-sided."""
 
 
-def few_even(sizes: Sizes, mean: float) -> list[tuple[float, ...]]:
+def _few_even(sizes: Sizes, mean: float) -> list[tuple[float, ...]]:
     """Return the |2p - 1| of each size of prompt, where prompts of few images are the even ones.
 
     What all prompts lack of being one-sided is shared by those with the fewest images, up to
@@ -187,7 +187,7 @@ def least_favourable(sizes: Sizes, mean: float) -> list[tuple[float, ...]]:
         total = float(np.average(room, weights=weights))
         bias = bias + short * room / total if total else bias
         candidates.append(tuple(np.clip(bias, 0.0, 1.0).tolist()))
-    return candidates + few_even(sizes, mean)
+    return candidates + _few_even(sizes, mean)
 
 
 @lru_cache(maxsize=4096)
@@ -323,7 +323,7 @@ class FixedWords:
             return budget_p_value(*summed(self.shown, "below"), bound * len(self.shown))
         tried = {equal_magnitudes(self.sizes, bound)}
         if len(self.sizes.images) > 1:
-            tried.update(few_even(self.sizes, bound))
+            tried.update(_few_even(self.sizes, bound))
         exact = max(score_tails(self.sizes, bias, self.score).above for bias in tried)
         if self.sizes.total == 1:
             return exact

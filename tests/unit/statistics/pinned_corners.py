@@ -20,7 +20,6 @@ from pytest_t2i.statistics.bounding import (
 )
 from pytest_t2i.statistics.change import prompt_bias_change, unconditional_p_values
 from pytest_t2i.statistics.correction import effective_counts
-from pytest_t2i.statistics.curves import mean_band
 from pytest_t2i.statistics.detectors import kappa_interval
 from pytest_t2i.statistics.distances import mean_total_variation_interval
 from pytest_t2i.statistics.means import gap_interval
@@ -177,9 +176,6 @@ CORNERS: dict[str, Callable[[], Any]] = {
     "p-values of two shares, of unequal numbers": lambda: [
         unconditional_p_values(new, old, margin).tolist()
         for new, old, margin in ((2, 5, 0.0), (5, 2, 0.1), (4, 3, 0.95), (2, 2, 1.0))
-    ],
-    "bands of nineteen and twenty curves": lambda: [
-        mean_band(CURVES[:n], level=LEVEL, seed=1, resamples=200) for n in (19, 20)
     ],
     "means of groups": lambda: (
         [
