@@ -19,10 +19,10 @@ import scipy
 from pytest_t2i.data import Bounds, Interval
 from pytest_t2i.metrics import inputs, total_variation_distance
 from pytest_t2i.metrics.groups import SUM_TOLERANCE, check_reference
-from pytest_t2i.statistics.bounding import Side, bounding_distance
+from pytest_t2i.statistics.bounding import EVEN, Side, bounding_distance
 from pytest_t2i.statistics.model import Whole, model_bias_interval
 from pytest_t2i.statistics.shares import bisected, check_level, containing, exact_ends
-from pytest_t2i.statistics.worst_case import STEPS, Part, budget_not_rejected, is_skewed
+from pytest_t2i.statistics.worst_case import budget_not_rejected, is_skewed, prompt_part
 
 SMALL = 1e-12
 """Equal distances may differ in the last place."""
@@ -259,27 +259,11 @@ def _exact_ends(parts: Parts, error: float) -> tuple[float, float]:
     rows = list(zip(parts.n.tolist(), parts.expected[:, 0].tolist(), strict=True))
     outcomes = parts.shown[:, 0].tolist()
     least, room = (
-        budget_not_rejected([_part(n, r, side) for n, r in rows], outcomes, error) / prompts
+        budget_not_rejected([prompt_part(n, r, side) for n, r in rows], outcomes, error) / prompts
         for side in ("below", "above")
     )
     furthest = float(np.mean([max(r, 1.0 - r) for _, r in rows]))
     return min(1.0, least), max(0.0, furthest - room)
-
-
-@lru_cache(maxsize=1024)
-def _part(n: int, share: float, side: Side) -> Part:
-    """Return a prompt's part of a sum of distances; from above, of what is left to the furthest."""
-    values, furthest = bounding_distance(n, share, side).value, max(share, 1.0 - share)
-    counts, rows, steps = np.arange(n + 1), [], []
-    for step, used in enumerate(np.linspace(0.0, 1.0, STEPS + 1).tolist()):
-        distance = furthest - used if side == "above" else used
-        for p in (share - distance, share + distance):
-            if distance >= 0.0 and -SMALL <= p <= 1.0 + SMALL:
-                rows.append(tuple(scipy.stats.binom.pmf(counts, n, min(max(p, 0.0), 1.0)).tolist()))
-                steps.append(step)
-    if side == "above":
-        values = furthest - values
-    return Part(tuple(values.tolist()), tuple(rows), tuple(steps))
 
 
 def expected_distance(n: int, r: float, p: inputs.Floats) -> inputs.Floats:
@@ -299,10 +283,6 @@ def bounding_mean(parts: Parts, side: Side) -> tuple[float, float]:
     variance = float(np.mean(deviation**2)) / len(parts.n)
     mean = float(np.mean(np.sum(value, axis=1))) * parts.weight
     return mean, math.hypot(math.sqrt(variance), PSEUDO / (int(parts.n.min()) * len(parts.n)))
-
-
-EVEN = 0.5
-"""Reference share for which the distance is half of the bias score."""
 
 
 def total_variation_floor(counts: npt.ArrayLike, reference: npt.ArrayLike) -> float:

@@ -31,14 +31,15 @@ import scipy
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs, model_bias_score
 from pytest_t2i.statistics.bounding import (
+    EVEN,
     Bounding,
     Side,
-    bounding_function,
+    bounding_distance,
     rarer_chances,
 )
 from pytest_t2i.statistics.inversion import Alternative, check_alternative
 from pytest_t2i.statistics.shares import check_level, containing, male_share
-from pytest_t2i.statistics.worst_case import STEPS, Part, budget_p_value, is_skewed
+from pytest_t2i.statistics.worst_case import Part, budget_p_value, is_skewed, prompt_part
 
 Whole = npt.NDArray[np.int64]
 
@@ -305,7 +306,7 @@ class FixedWords:
         below, above = (
             _mean(
                 {n: images for n, images in by_size.items() if n >= least},
-                partial(bounding_function, prompts=prompts, side=side),
+                partial(_of_bias, prompts=prompts, side=side),
                 [extreme] * int(np.count_nonzero(clear < least)),
             )
             for side, extreme in SIDES.items()
@@ -356,19 +357,14 @@ def summed(
     shown: Sequence[tuple[int, int]], side: Side
 ) -> tuple[tuple[Part, ...], tuple[int, ...]]:
     """Return the prompts as parts of a sum, with their outcomes; from above, of 1 - |2p - 1|."""
-    parts = tuple(_part(n, len(shown), side) for n, _ in shown)
+    parts = tuple(prompt_part(n, EVEN, side, len(shown), 2.0) for n, _ in shown)
     return parts, tuple(rarer for _, rarer in shown)
 
 
-@lru_cache(maxsize=1024)
-def _part(n: int, prompts: int, side: Side) -> Part:
-    values = bounding_function(n, prompts, side).value
-    chances = rarer_chances(n, np.linspace(0.0, 1.0, STEPS + 1))
-    if side == "above":
-        values, chances = 1.0 - values, chances[::-1]
-    return Part(
-        tuple(values.tolist()), tuple(map(tuple, chances.tolist())), tuple(range(STEPS + 1))
-    )
+@lru_cache(maxsize=4096)
+def _of_bias(n: int, prompts: int, side: Side) -> Bounding:
+    """Return the bounding function of |2p - 1|, twice the distance from 1/2."""
+    return bounding_distance(n, EVEN, side, prompts).twice()
 
 
 def lower_end(p_greater: Callable[[float], float], error: float) -> float:
@@ -447,8 +443,8 @@ the same for every suite, so that estimates of parts and total agree."""
 
 @lru_cache(maxsize=1024)
 def midpoints(n: int) -> inputs.Floats:
-    """Return the estimate of |2p - 1| by the images of the rarer gender, [n // 2 + 1]."""
-    below, above = (bounding_function(n, ESTIMATED_SUITE, side).value for side in SIDES)
+    """Return the estimate of |2p - 1| by the images of either gender, [n + 1]."""
+    below, above = (_of_bias(n, ESTIMATED_SUITE, side).value for side in SIDES)
     return np.asarray((below + above) / 2.0, dtype=np.float64)
 
 

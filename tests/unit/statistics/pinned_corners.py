@@ -16,7 +16,6 @@ from pytest_t2i.statistics import distances
 from pytest_t2i.statistics.bounding import (
     Bounding,
     bounding_distance,
-    bounding_function,
 )
 from pytest_t2i.statistics.change import prompt_bias_change, unconditional_p_values
 from pytest_t2i.statistics.correction import effective_counts
@@ -49,7 +48,7 @@ def of(function: Bounding) -> list[float]:
 
 CORNERS: dict[str, Callable[[], Any]] = {
     "bounding functions, at the largest program and beyond it": lambda: [
-        of(bounding_function(n, prompts, side))  # type: ignore[arg-type]
+        of(bounding_distance(n, 0.5, side, prompts).twice())  # type: ignore[arg-type]
         for n, prompts in ((1, 1), (7, 17), (20, 2), (100, 30), (101, 30), (250, 3000))
         for side in ("below", "above")
     ],
