@@ -15,7 +15,7 @@ from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.bounding import Side
 from pytest_t2i.statistics.families import GRID, spread_given_counts
-from pytest_t2i.statistics.gaps import interval_difference
+from pytest_t2i.statistics.gaps import excess_p_value, interval_difference
 from pytest_t2i.statistics.model import FixedWords, midpoints, summed
 from pytest_t2i.statistics.shares import (
     binomial_tail,
@@ -452,9 +452,6 @@ def _mixed(expected: inputs.Floats, even: inputs.Floats) -> inputs.Floats:
 
 Signs = npt.NDArray[np.int64]
 
-# Grid of nuisance shares over which the probability is maximised; 64 points find it to 0.001.
-NUISANCE_POINTS = 64
-
 
 def paired_prompt_p_value(
     before: npt.ArrayLike, after: npt.ArrayLike, *, margin: float = 0.0, shared_seeds: bool
@@ -486,39 +483,7 @@ def _exceeds(new: Signs, old: Signs, margin: float, shared_seeds: bool) -> float
     (k_new, n_new), (k_old, n_old) = (
         (int(np.sum(signs > 0)), int(np.sum(signs != 0))) for signs in (new, old)
     )
-    return float(unconditional_p_values(n_new, n_old, margin / 2.0)[k_new, k_old])
-
-
-# Prompts of a run have only a handful of different numbers of clear images.
-@lru_cache(maxsize=128)
-def unconditional_p_values(n_new: int, n_old: int, margin: float) -> inputs.Floats:
-    """Return the p-values of "the new share exceeds the old by at most the margin", read-only.
-
-    For all outcomes, [n_new + 1, n_old + 1]: the largest probability, over shares with ``p_new -
-    p_old = margin``, of tables whose score statistic is at least theirs (Chan 1998, with a plain
-    smoothed variance).
-    """
-    new, old = np.arange(n_new + 1), np.arange(n_old + 1)
-    share, before = new[:, None] / n_new, old[None, :] / n_old
-    # Add-one smoothing keeps the variance above 0 where all images agree, so tables have an order.
-    smooth, smooth_before = (
-        (new[:, None] + 1.0) / (n_new + 2.0),
-        (old[None, :] + 1.0) / (n_old + 2.0),
-    )
-    variance = smooth * (1 - smooth) / n_new + smooth_before * (1 - smooth_before) / n_old
-    statistic = ((share - before - margin) / np.sqrt(variance)).ravel()
-    order = np.argsort(-statistic, kind="stable")
-    reached = np.zeros(len(order))
-    for p_old in np.linspace(0.0, 1.0 - margin, NUISANCE_POINTS):
-        chance = scipy.stats.binom.pmf(new, n_new, p_old + margin)[:, None] * scipy.stats.binom.pmf(
-            old, n_old, p_old
-        )
-        np.maximum(reached, np.cumsum(chance.ravel()[order]), out=reached)
-    # Equally extreme outcomes share the p-value of the last of them.
-    last = np.searchsorted(-statistic[order], -statistic + 1e-9, side="right") - 1
-    p_values = np.minimum(1.0, reached[last]).reshape(n_new + 1, n_old + 1)
-    p_values.flags.writeable = False
-    return p_values
+    return excess_p_value(k_new, n_new, k_old, n_old, margin / 2.0)
 
 
 def _signs(name: str, values: npt.ArrayLike) -> Signs:

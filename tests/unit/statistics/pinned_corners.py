@@ -17,10 +17,11 @@ from pytest_t2i.statistics.bounding import (
     Bounding,
     bounding_distance,
 )
-from pytest_t2i.statistics.change import prompt_bias_change, unconditional_p_values
+from pytest_t2i.statistics.change import prompt_bias_change
 from pytest_t2i.statistics.correction import effective_counts
 from pytest_t2i.statistics.detectors import kappa_interval
 from pytest_t2i.statistics.distances import mean_total_variation_interval
+from pytest_t2i.statistics.gaps import excess_p_value
 from pytest_t2i.statistics.means import gap_interval
 from pytest_t2i.statistics.model import FixedWords, Sizes, least_shown, score_tails
 from pytest_t2i.statistics.objects import object_bias_p_values
@@ -173,7 +174,7 @@ CORNERS: dict[str, Callable[[], Any]] = {
         for a, b in [(list(a), list(b))]
     ],
     "p-values of two shares, of unequal numbers": lambda: [
-        unconditional_p_values(new, old, margin).tolist()
+        [[excess_p_value(k, new, j, old, margin) for j in range(old + 1)] for k in range(new + 1)]
         for new, old, margin in ((2, 5, 0.0), (5, 2, 0.1), (4, 3, 0.95), (2, 2, 1.0))
     ],
     "means of groups": lambda: (

@@ -124,10 +124,10 @@ def rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float, *, paired: b
         after: as in ``paired_rise``.
         level: confidence level in (0, 1).
         paired: whether the two pictures of a prompt and seed share their noise; else they are
-            treated as two samples (score interval).
+            treated as two samples (exact).
 
     >>> print(rise([True] * 20, [True] * 18 + [False] * 2, 0.95, paired=False))
-    -0.100 [-0.363, 0.149]
+    -0.100 [-0.317, 0.084]
     """
     if paired:
         return paired_rise(before, after, level)
