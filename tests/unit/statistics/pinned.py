@@ -145,8 +145,8 @@ CASES: dict[str, Callable[[], Any]] = {
         mean_band(curves, level=LEVEL) for curves in (CURVES[:2], CURVES[:3], CURVES, MANY_CURVES)
     ],
     "mean_interval": lambda: [
-        s.mean_interval(GAPS, level=LEVEL, seed=1, resamples=300),
-        s.mean_interval(np.clip(np.abs(CURVES) / 5, 0, 1), level=LEVEL, seed=1, bounds=(0.0, 1.0)),
+        s.mean_interval(GAPS, level=LEVEL),
+        s.mean_interval(np.clip(np.abs(CURVES) / 5, 0, 1), level=LEVEL, bounds=(0.0, 1.0)),
     ],
     "mean_total_variation_interval": lambda: [
         mean_total_variation_interval(LABELS, THIRDS, level=LEVEL),

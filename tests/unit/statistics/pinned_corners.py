@@ -179,7 +179,7 @@ CORNERS: dict[str, Callable[[], Any]] = {
     ],
     "means of groups": lambda: (
         [
-            s.mean_interval(groups, level=LEVEL, seed=1, bounds=bounds, resamples=200)
+            s.mean_interval(groups, level=LEVEL, bounds=bounds)
             for groups in (
                 [[0.2, 0.4, 0.9]],
                 [[0.1], [], [0.5, 0.7]],

@@ -215,11 +215,11 @@ def test_a_change_ends_at_one():
 
 
 def test_two_values_have_a_mean_with_an_interval():
-    interval = s.mean_interval([[0.1], [0.2]], level=0.9, seed=0)
+    interval = s.mean_interval([[0.1], [0.2]], level=0.9)
     reach = student(0.9, 1) * 0.05
     assert (interval.low, interval.high) == pytest.approx((0.15 - reach, 0.15 + reach))
     with pytest.raises(ValueError, match="at least two values"):
-        s.mean_interval([[0.1]], level=0.9, seed=0)
+        s.mean_interval([[0.1]], level=0.9)
 
 
 def test_a_reference_beyond_one_is_refused_as_such():

@@ -56,7 +56,7 @@ CASES = [
     ("bound", 0, np.inf, lambda v: gap_p_value(GAPS, v)),
     ("bound", 0, 1, lambda v: paired_gap_p_value([[1, 0]], [[0, 0]], v)),
     ("margin", 0, 1, lambda v: growth_probabilities(NINE, TWO, NINE, TWO, margin=v)),
-    ("groups", 0, 1, lambda v: s.mean_interval([[v, 0.5]], level=0.95, seed=1, bounds=(0.0, 1.0))),
+    ("groups", 0, 1, lambda v: s.mean_interval([[v, 0.5]], level=0.95, bounds=(0.0, 1.0))),
     ("bound", 0, 1, lambda v: s.model_bias_p_value([5, 6], [5, 4], v)),
     ("bound", 0, 1, lambda v: model_images_needed([5, 6], [5, 4], v, level=0.9)),
     ("reference", 0, 1, lambda v: total_variation_floor(TABLE, [v, 1 - v])),
@@ -85,7 +85,7 @@ def test_just_outside_is_refused(name, low, high, call):
 def test_no_evidence_is_for_sure(level):
     for call in (
         lambda: s.share_interval(5, 9, level),
-        lambda: s.mean_interval(GAPS, level=level, seed=0),
+        lambda: s.mean_interval(GAPS, level=level),
         lambda: s.ranking([[5, 4], [3, 3]], [[5, 6], [7, 7]], level=level, seed=0),
     ):
         with pytest.raises(ValueError, match=r"\blevel"):

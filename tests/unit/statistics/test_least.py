@@ -57,7 +57,7 @@ LEAST = [
         "labels",
         lambda n: s.corrected_scores([[1] * 5], [[1, -1, 1, 1, 1][:n] + [NAN] * (5 - n)], 0.9),
     ),
-    (2, "two values", lambda n: s.mean_interval([[0.5], [0.7]][:n], **OPTIONS)),
+    (2, "two values", lambda n: s.mean_interval([[0.5], [0.7]][:n], level=0.9)),
     (4, "4 images", lambda n: wals_interval(np.eye(4)[:n] + 1.0, np.eye(4)[0], **OPTIONS)),
 ]
 

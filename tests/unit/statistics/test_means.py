@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -79,21 +78,14 @@ def test_values_of_a_single_group_are_its_units():
     assert found.error == pytest.approx(0.3 / np.sqrt(3))
 
 
-def test_a_bounded_mean_has_a_group_of_median_size_at_either_end():
-    # Of one prompt's values all 1, a resample holds a 0 with chance 1/2 * 1/3 each draw.
-    groups, level = [[1.0, 1.0], [1.0, 1.0]], 0.5
-    seen = s.mean_interval(groups, level=level, seed=0, bounds=(0.0, 1.0), resamples=4000)
-    # Two draws: both at 0 with 1/36 = 0.028, one with 10/36: the tail t_1 leaves is 0.079.
-    assert (seen.low, seen.high) == (0.5, 1.0)
-    wide = [[1.0] * 9, [1.0], [1.0, 1.0]]
-    seen = s.mean_interval(wide, level=level, seed=0, bounds=(0.0, 1.0), resamples=4000)
-    assert seen.estimate == 1.0
-    # Shares of ones where one, two or all of three draws are the zeros of a group of two.
-    assert any(
-        seen.low == pytest.approx(ones / (ones + 2 * zeros))
-        for zeros in (1, 2, 3)
-        for ones in {sum(sizes) for sizes in product((9, 1, 2), repeat=3 - zeros)}
-    )
+def test_a_bounded_mean_has_half_a_group_of_median_size_at_either_end():
+    seen = s.mean_interval([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]], level=0.9, bounds=(0.0, 1.0))
+    # The spread of one group of three that lies at 0 with half of its weight.
+    reach = stats.t.ppf(0.95, 2) * np.sqrt(0.5) / 3
+    assert (seen.low, seen.high) == (pytest.approx(1.0 - reach), 1.0)
+    sizes = s.mean_interval([[1.0] * 9, [1.0], [1.0, 1.0]], level=0.9, bounds=(0.0, 1.0))
+    assert (sizes.low, sizes.estimate) == (pytest.approx(1.0 - reach * 2.0 / 4.0), 1.0)
+    assert (seen.n, sizes.n) == (3, 3)
 
 
 def pairs_of(counts, images, **options):
@@ -230,7 +222,7 @@ def test_values_that_all_agree_leave_a_point() -> None:
 @pytest.mark.parametrize("gaps", [[[0.1], [0.3], [0.2]], [[0.1, 0.3, 0.2]]])
 def test_where_seeds_do_not_show_what_varies_the_old_interval_is_left(gaps: Any) -> None:
     result = gap_interval(gaps, level=0.95)
-    assert result == statistics.mean_interval(gaps, level=0.95, seed=0)
+    assert result == statistics.mean_interval(gaps, level=0.95)
 
 
 def test_p_values_of_a_gap_are_those_of_t() -> None:

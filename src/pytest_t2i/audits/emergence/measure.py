@@ -148,9 +148,7 @@ class Emergence:
         values = self.curves[:, :steps].mean(axis=1) if steps else np.empty(0)
 
         def interval_at(level: float) -> Interval:
-            return statistics.mean_interval(
-                [values], level=level, seed=self.instruments.seed, bounds=None
-            )
+            return statistics.mean_interval([values], level=level)
 
         interval = interval_at(self.level) if len(values) >= FEWEST_CURVES else None
         error_remarks = (off_by.told,) if any(off_by) else ()
