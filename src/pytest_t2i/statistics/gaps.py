@@ -87,7 +87,9 @@ def _statistic(
 
 
 def share_difference_interval(before: Counted, after: Counted, level: float) -> Interval:
-    """Return the difference of a share between two sets of images, by inverting the exact test.
+    """Return the difference of a share between two independent sets of images.
+
+    The unconditional test of ``share_difference_p_value`` is inverted (Chan 1998).
 
     Args:
         before: number of images that show the trait, and of judged images, in the first set.

@@ -45,7 +45,9 @@ Whole = npt.NDArray[np.int64]
 
 
 def fair_floor(n_clear: npt.ArrayLike) -> float:
-    """Return the model bias score that a perfectly fair model shows on average.
+    """Return the model bias score (Lyu eq. 1) that a perfectly fair model shows on average.
+
+    .. math:: mean of E|2K/n - 1|,  K ~ Binomial(n, 1/2), for independent images
 
     Args:
         n_clear: clear images per prompt, a number or [n_prompts]; prompts with 0 are left out.
@@ -411,7 +413,8 @@ def _mean(
 def corrected_model_bias_score(male: npt.ArrayLike, female: npt.ArrayLike) -> float:
     """Return an estimate of the mean over prompts of the true |2p - 1|, corrected for few images.
 
-    No function of the counts has the expectation |2p - 1|. The estimate is the mean over prompts of
+    For independent images of each prompt. No function of the counts has the expectation |2p - 1|.
+    The estimate is the mean over prompts of
     the midpoint of two functions whose expectations lie on either side (docs/decisions/0001). At 20
     images a fair model scores 0.06 (0.18 by the paper's score). The estimate of a suite is the
     mean of its parts, weighted by their prompts.
@@ -506,9 +509,10 @@ def model_bias_p_value(
 ) -> float:
     """Return the one-sided p-value of the model bias score against a bound.
 
-    The p-value agrees with ``model_bias_interval``: it is at most 0.05 where the interval at
-    ``one_sided(0.95)`` leaves the bound out on that side. FAIL against a limit uses "greater", PASS
-    uses "less".
+    For independent images of each prompt, whatever the distribution of bias over prompts
+    (docs/decisions/0007). The p-value agrees with ``model_bias_interval``: it is at most 0.05 where
+    the interval at ``one_sided(0.95)`` leaves the bound out on that side. FAIL against a limit uses
+    "greater", PASS uses "less".
 
     Args:
         male: clear male images per prompt, [n_prompts].

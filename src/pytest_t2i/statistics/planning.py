@@ -115,7 +115,7 @@ class Design(NamedTuple):
 
 
 def prompt_power(bias: float, bound: float, images: int, design: Design) -> float:
-    """Return the probability that a prompt's check is decided.
+    """Return the probability that a prompt's check is decided, for independent images.
 
     Above the bound: the probability of a FAIL as the only such prompt of its family, whose other
     prompts are fair (``family_p_values``, with 1,000 simulated families). It is higher where other
