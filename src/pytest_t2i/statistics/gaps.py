@@ -197,8 +197,23 @@ Whole = npt.NDArray[np.int64]
 def paired_gap_interval(first: Pairs, second: Pairs, *, level: float) -> Interval:
     """Return the share of the first minus the share of the second, on pairs of the same seeds.
 
-    MOVER of the two shares of discordant pairs (``difference_of_exclusive``) by Clopper and
-    Pearson, conservative where prompts differ (Hoeffding 1956; tests/simulations/refusals.md).
+    MOVER of the two shares of discordant pairs (Zou and Donner 2008, for two cells of a
+    multinomial), by their exact intervals. Pairs are independent; where prompts differ it is
+    conservative (Hoeffding 1956; tests/simulations/refusals.md).
+
+    Args:
+        first: whether it holds for the first image of each pair, one array per prompt.
+        second: the same for the second image, of the same shapes.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval of the difference in [-1, 1]; n is the number of pairs.
+
+    Raises:
+        ValueError: shapes differ, there is no pair, or the level is out of range.
+
+    >>> print(paired_gap_interval([[1] * 18 + [0] * 2], [[1] * 20], level=0.95))
+    -0.100 [-0.317, 0.090]
     """
     check_level(level)
     alone, second_alone, n = _counts(first, second)
