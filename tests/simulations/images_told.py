@@ -195,7 +195,7 @@ def main() -> None:
     print(f"\nAll: {shown(int(counts[0]), int(counts[1]))} hold the true number (0.8 stated).")
     print("\n## Against a baseline\n")
     print("Two runs of one model; true is the fewest that decide in 8 of 10 runs. Without a margin")
-    print("one number is told: images that show a growth by 0.2, whatever the change is.\n")
+    print("one number is told: images that decide at the tolerated 0.1.\n")
     print("| what | true | told: 10 % | half | 90 % | range holds the true one | no end |")
     print("|---|---|---|---|---|---|---|")
     for world, prompts, margin, n in CHANGES:
