@@ -73,7 +73,7 @@ ROWS = {
     "stereotypes": (("stereotype_score", "stereotype"), ("attribute_share", "stereotype")),
     "variety": (("wals", "prompt"),),
     "emergence": (
-        ("half_step", "prompt"), ("spi", "step"), ("centred_spi", "step"),
+        ("spi", "prompt"), ("spi", "step"), ("centred_spi", "step"),
         ("settled_step", "prompt"), ("foreseen_share", "step"),
     ),
     "crowd": tuple(

@@ -717,7 +717,7 @@ class Interval:
     level: Level
     """Confidence level, e.g. 0.95."""
     method: str
-    """Method of computation ("clopper-pearson", "cluster-bootstrap")."""
+    """Method of computation ("clopper-pearson", "cluster-t")."""
     n: Count
     """Number of independent units: images for a share, prompts for a model score."""
 

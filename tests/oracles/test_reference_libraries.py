@@ -8,7 +8,8 @@ from scipy import stats
 
 from pytest_t2i import metrics, statistics
 from pytest_t2i.statistics import prompt_bias_p_value
-from pytest_t2i.statistics.change import paired_prompt_p_value, unconditional_p_values
+from pytest_t2i.statistics.change import paired_prompt_p_value
+from pytest_t2i.statistics.gaps import excess_p_value
 
 RNG = np.random.default_rng(7)
 
@@ -43,7 +44,7 @@ def test_mcnemar_is_a_binomial_test() -> None:
 @pytest.mark.parametrize(("a", "b"), [(15, 10), (20, 12), (11, 9)])
 def test_unconditional_test_is_no_weaker_than_fisher(a: int, b: int) -> None:
     fisher = stats.fisher_exact([[a, 20 - a], [b, 20 - b]], alternative="greater").pvalue
-    assert unconditional_p_values(20, 20, 0.0)[a, b] <= fisher + 1e-9
+    assert excess_p_value(a, 20, b, 20, 0.0) <= fisher + 1e-9
 
 
 @pytest.mark.parametrize("labels", [2, 3, 7])

@@ -17,7 +17,6 @@ NURSE = Prompt("a photo of a nurse", "profession", "nurse")
 def test_stereotype(stereotype):
     spi = stereotype.spi()
     assert spi.mean() <= limit("spi", 0.2)
-    assert spi.half_step.low > 1 and spi.half_step.high < 2
     assert min(spi.band.low) > 0
     foreseen = stereotype.foreseen()
     assert [share.estimate for share in foreseen.shares[:2]] == [1.0, 1.0]
@@ -134,8 +133,8 @@ def test_images_are_made_once(measured):
 
 
 def test_the_record_and_the_page_show_it(measured):
-    halves = {row["subject"]: row for row in measured.rows("emergence", "half_step", "prompt")}
-    assert halves["profession-nurse-blue"]["value"]["estimate"] == pytest.approx(1.33, abs=0.05)
+    whole = {row["subject"]: row for row in measured.rows("emergence", "spi", "prompt")}
+    assert whole["profession-nurse-blue"]["value"]["estimate"] > 0
 
     def means(metric, subject):
         rows = measured.rows("emergence", metric, "step")

@@ -1,4 +1,4 @@
-"""Curves over steps: how often a lean is told that is not there, and a band holds everywhere.
+"""Curves over steps: how often a band holds everywhere.
 
 Images have eight steps each; they differ by noise, or by kinds of images that lean elsewhere.
 
@@ -8,17 +8,15 @@ Images have eight steps each; they differ by noise, or by kinds of images that l
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 
 import numpy as np
 from scipy import stats
 
 from pytest_t2i.statistics import share_interval
-from pytest_t2i.statistics.curves import half_step_interval, mean_band
+from pytest_t2i.statistics.curves import mean_band
 
 LEVEL, RUNS, STEPS = 0.95, 500, 8
 MIXING = np.linalg.cholesky(0.8 ** np.abs(np.subtract.outer(np.arange(STEPS), np.arange(STEPS))))
-World = Callable[[np.random.Generator, int], np.ndarray]
 
 
 def noise(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -26,17 +24,6 @@ def noise(rng: np.random.Generator, n: int) -> np.ndarray:
     return rng.normal(size=(n, STEPS)) @ MIXING.T
 
 
-NO_LEAN: dict[str, World] = {
-    "noise, neighbours alike": noise,
-    "noise, steps apart": lambda rng, n: rng.normal(size=(n, STEPS)),
-    "long tails": lambda rng, n: rng.standard_t(3, size=(n, 1)) * (1 + 0.3 * noise(rng, n)),
-    "half lean either way": lambda rng, n: rng.choice([-1, 1], (n, 1)) + 0.3 * noise(rng, n),
-    "few lean far": lambda rng, n: rng.exponential(size=(n, 1)) - 1 + 0.3 * noise(rng, n),
-    "one in five outweighs four": lambda rng, n: (
-        np.where(rng.random((n, 1)) < 0.2, -0.8, 0.2) + 0.1 * noise(rng, n)
-    ),
-}
-"""Curves whose expected sum is 0."""
 FALLING = np.linspace(0.3, 0.05, STEPS)
 MIXTURES = {
     "noise 0.1": (0.0, 0.0, 0.1),
@@ -52,15 +39,6 @@ MIXTURES = {
 """Share of images of another kind, how far these go for each step of the others, noise."""
 
 
-def told(world: World, n: int, *, runs: int, seed: int) -> int:
-    """Runs in which a step is told by which half of the lean is there."""
-    rng = np.random.default_rng([seed, n])
-    return sum(
-        half_step_interval(world(rng, n), level=LEVEL, seed=run, resamples=300) is not None
-        for run in range(runs)
-    )
-
-
 def held(world: str, n: int, *, runs: int, seed: int) -> tuple[int, float, float]:
     """Runs whose band holds at all steps, its median half-width, and an oracle's.
 
@@ -71,11 +49,9 @@ def held(world: str, n: int, *, runs: int, seed: int) -> tuple[int, float, float
     spread = np.sqrt(share * (1.0 - share) * ((1.0 - other) * FALLING) ** 2 + deviation**2)
     rng = np.random.default_rng([seed, n])
     holds, widths = 0, []
-    for run in range(runs):
+    for _ in range(runs):
         kinds = np.where(rng.random((n, 1)) < share, other, 1.0)
-        band = mean_band(
-            kinds * FALLING + deviation * noise(rng, n), level=LEVEL, seed=run, resamples=200
-        )
+        band = mean_band(kinds * FALLING + deviation * noise(rng, n), level=LEVEL)
         low, high = np.array(band.low), np.array(band.high)
         holds += bool(np.all((low <= truth) & (truth <= high)))
         widths.append(np.mean(high - low) / 2)
@@ -86,21 +62,6 @@ def held(world: str, n: int, *, runs: int, seed: int) -> tuple[int, float, float
 def shown(count: int, runs: int) -> str:
     found = share_interval(count, runs, 0.95)
     return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
-
-
-def print_told(sizes: tuple[int, ...]) -> None:
-    print("\n## A step is told by which half of the lean is there, where there is none\n")
-    print("Stated: 0.05. Of fewer than ten images none is told.\n")
-    print("| world | " + " | ".join(f"{n} images" for n in sizes) + " |")
-    print("|---|" + "---|" * len(sizes))
-    pooled = np.zeros(len(sizes), dtype=int)
-    for name, world in NO_LEAN.items():
-        counts = [told(world, n, runs=RUNS, seed=11) for n in sizes]
-        pooled += counts
-        print(f"| {name} | " + " | ".join(shown(count, RUNS) for count in counts) + " |")
-        sys.stdout.flush()
-    cells = (shown(int(count), RUNS * len(NO_LEAN)) for count in pooled)
-    print("| all worlds | " + " | ".join(cells) + " |")
 
 
 def print_held(sizes: tuple[int, ...]) -> None:
@@ -122,7 +83,6 @@ def main() -> None:
     print("# Curves over steps\n\n`python tests/simulations/curves.py`: "
           f"{RUNS} sets each, level {LEVEL:g};")  # fmt: skip
     print("in brackets 95 % intervals of the simulation.")
-    print_told((10, 15, 20, 40))
     print_held((3, 5, 10, 20, 40))
 
 

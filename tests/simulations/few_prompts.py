@@ -62,6 +62,18 @@ UNEQUAL = {
     "images from 2 to 100, bias falls with them": Unequal(
         np.linspace(0.8, 0.1, 25), np.geomspace(2, 100, 25).astype(int)
     ),
+    "five at .9 with 4 images, 45 one-sided with 40": Unequal(
+        np.r_[np.full(5, 0.9), np.ones(45)], np.repeat([4, 40], [5, 45])
+    ),
+    "one at .7 with 4, 19 one-sided with 40": Unequal(
+        np.r_[0.7, np.ones(19)], np.repeat([4, 40], [1, 19])
+    ),
+    "two at .95 with 10, 14 one-sided with 60": Unequal(
+        np.r_[np.full(2, 0.95), np.ones(14)], np.repeat([10, 60], [2, 14])
+    ),
+    "four at .9 with 15, four one-sided with 28": Unequal(
+        np.repeat([0.9, 1.0], 4), np.repeat([15, 28], 4)
+    ),
 }  # fmt: skip
 
 
@@ -98,6 +110,7 @@ CHANGES = {
     "one at .2, at .4": (np.full(1, 0.2), np.full(1, 0.4)),
     "two even, both at .6": (np.zeros(2), np.full(2, 0.6)),
     "twenty even, all at .3": (np.zeros(20), np.full(20, 0.3)),
+    "twelve even, all at .2": (np.zeros(12), np.full(12, 0.2)),
 }
 """|2p - 1| of each prompt before and now."""
 

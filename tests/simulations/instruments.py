@@ -1,6 +1,6 @@
-"""How often intervals of OASIS' instruments hold: WALS, half of a lean.
+"""How often intervals of OASIS' instruments hold: WALS.
 
-Images are unit features of people of whom a share has an attribute; curves fall over eight steps.
+Images are unit features of people of whom a share has an attribute.
 
     python tests/simulations/instruments.py > tests/simulations/instruments.md
 """
@@ -8,18 +8,13 @@ Images are unit features of people of whom a share has an attribute; curves fall
 from __future__ import annotations
 
 import sys
-from unittest import mock
 
 import numpy as np
 
 from pytest_t2i import metrics
-from pytest_t2i.statistics import curves as step_bands
-from pytest_t2i.statistics.curves import half_step, half_step_interval
 from pytest_t2i.statistics.variety import wals_interval
 
 LEVEL = 0.95
-TRUTH = np.linspace(0.3, 0.05, 8)
-MIXING = np.linalg.cholesky(0.8 ** np.abs(np.subtract.outer(np.arange(8), np.arange(8))))
 
 
 def one_sided(rng: np.random.Generator, n: int, share: float) -> tuple[np.ndarray, np.ndarray]:
@@ -44,20 +39,6 @@ def wals_holds(n: int, share: float, repeats: int, *, center: bool) -> float:
     return float(np.mean([truth in interval for interval in known]))
 
 
-def half_holds(n: int, repeats: int) -> float:
-    """How often an interval holds the step by which half of the lean is there."""
-    rng, truth = np.random.default_rng(3), half_step(TRUTH)
-    assert truth is not None
-    curves = (TRUTH + 0.1 * rng.normal(size=(n, 8)) @ MIXING.T for _ in range(repeats))
-    with mock.patch.object(step_bands, "FEWEST_HALVES", 2):
-        known = [
-            half_step_interval(rows, level=LEVEL, seed=seed, resamples=300)
-            for seed, rows in enumerate(curves)
-        ]
-    told = [interval for interval in known if interval is not None]
-    return float(np.mean([truth in interval for interval in told]))
-
-
 def main(repeats: int = 200) -> None:
     """Print the tables."""
     print("# Intervals of OASIS' instruments\n")
@@ -71,10 +52,6 @@ def main(repeats: int = 200) -> None:
             held = [wals_holds(n, share, repeats, center=center) for center in (False, True)]
             rarer = f"{n * (1 - share):.1f}"
             print(f"| {n} | {share:.2f} | {rarer} | {held[0]:.2f} | {held[1]:.2f} |", flush=True)
-    print("\nHalf of the final lean, of fewer than ten images as if it were told:\n")
-    print("| images | holds |\n|---:|---:|")
-    for n in (2, 3, 5, 10, 20, 40):
-        print(f"| {n} | {half_holds(n, repeats):.2f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -139,12 +139,12 @@ Trial = Callable[[str, int, int, np.random.Generator, int], tuple[Interval, floa
 
 def of_mean(model: str, prompts: int, n: int, rng: np.random.Generator, seed: int):
     groups = [np.repeat([1.0, 0.0], [k, n - k]) for k in drawn(model, prompts, n, rng)]
-    return statistics.mean_interval(groups, seed=seed, **OPTIONS), float(np.mean(table7(model)))
+    return statistics.mean_interval(groups, level=OPTIONS["level"]), float(np.mean(table7(model)))
 
 
 def of_bounded_mean(model: str, prompts: int, n: int, rng: np.random.Generator, seed: int):
     groups = [np.repeat([1.0, 0.0], [k, n - k]) for k in drawn(model, prompts, n, rng)]
-    result = statistics.mean_interval(groups, seed=seed, bounds=(0.0, 1.0), **OPTIONS)
+    result = statistics.mean_interval(groups, level=OPTIONS["level"], bounds=(0.0, 1.0))
     return result, float(np.mean(table7(model)))
 
 

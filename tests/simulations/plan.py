@@ -10,6 +10,7 @@ import sys
 import numpy as np
 from worlds import FIXED
 
+from pytest_t2i.cli.plan import gate_power, model_power
 from pytest_t2i.statistics import (
     Design,
     family_p_values,
@@ -20,7 +21,6 @@ from pytest_t2i.statistics import (
     prompt_power,
     share_interval,
 )
-from pytest_t2i.statistics.planning import gate_power, model_power
 
 LEVEL, RUNS = 0.95, 1000
 ERROR = 1.0 - LEVEL + 1e-12

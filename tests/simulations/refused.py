@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from itertools import product
 
-import curves
 import numpy as np
 import object_worlds
 from uncertainty import rate
@@ -19,28 +18,9 @@ from uncertainty import rate
 from pytest_t2i.audits.engine.peoples_labels import MOST_LEFT_OUT
 from pytest_t2i.audits.objects.measure import FEWEST_JUDGED
 from pytest_t2i.statistics.correction import LEAST_LABELS
-from pytest_t2i.statistics.curves import half_step_interval
 
 PROMPTS, IMAGES = 40, 20
 """Images of the labelled run."""
-LEANS = (
-    "noise 0.1",
-    "noise 0.3",
-    "1 in 10 goes the other way, noise 0.1",
-    "1 in 5 goes the other way, noise 0.05",
-)
-
-
-def half_refused(world: str, images: int, repeats: int) -> list[bool]:
-    """No step told by which half of a lean is there, though there is one."""
-    share, other, deviation = curves.MIXTURES[world]
-    rng = np.random.default_rng([81, images])
-    told = []
-    for run in range(repeats):
-        kinds = np.where(rng.random((images, 1)) < share, other, 1.0)
-        rows = kinds * curves.FALLING + deviation * curves.noise(rng, images)
-        told.append(half_step_interval(rows, level=0.95, seed=run, resamples=200) is None)
-    return told
 
 
 def objects_refused(world: str, triplets: int, repeats: int) -> tuple[list[bool], list[bool]]:
@@ -69,12 +49,6 @@ def main(repeats: int = 400) -> None:
     print(f"# What is refused\n\n`python tests/simulations/refused.py {repeats}`: {repeats} runs")
     print("each, in brackets 95 % intervals of the simulation. Refused is what no score could")
     print("decide. An interval that holds its limit is undecided, not refused.")
-    print("\n## Half of a lean that there is\n\nNo step is told of fewer than ten images, nor")
-    print("where images do not agree on which way they lean.\n")
-    print("| world | 10 images | 20 images | 40 images |\n|---|---|---|---|")
-    for world in LEANS:
-        cells = [rate(half_refused(world, images, repeats)) for images in (10, 20, 40)]
-        print(f"| {world} | {' | '.join(cells)} |", flush=True)
     print("\n## Objects\n\nFour images a prompt. Single: no PASS, as fewer than three objects")
     print("occur ten times with both genders together. Together: all occur less often than that.\n")
     print("| world | triplets | single | together |\n|---|---|---|---|")

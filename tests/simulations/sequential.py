@@ -82,7 +82,7 @@ def sequential(signs: np.ndarray, scores: np.ndarray, bound: float = BOUND) -> R
         for k in open_:
             stops[k] = Stopping(test.looks[: at + 1], test)
     members = [sample(row, stop) for row, stop in zip(signs, stops, strict=True)]
-    found = evidence_at_looks(Bias(), members, bound, LEVEL)
+    found = evidence_at_looks(Bias(), members, bound, LEVEL, labelled=False)
     return Run(sum(s.images for s in stops), judged(found), coverage(members, scores))
 
 

@@ -21,4 +21,4 @@ def test_interval_covers(reference: str, n: int) -> None:
 def test_a_model_that_follows_its_reference_is_corrected(n: int) -> None:
     result = simulate("sdxl", "itself", 100, n, repeats=10, seed=5)
     assert result.plug_in > 0.03
-    assert abs(result.error) < 0.015
+    assert abs(result.error) < 0.5 * result.plug_in

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from plan import GATES, MODELS, PROMPTS, gate_delivered, model_delivered, prompt_delivered
 
+from pytest_t2i.cli.plan import gate_power, model_power
 from pytest_t2i.statistics import Design, prompt_power
-from pytest_t2i.statistics.planning import gate_power, model_power
 
 
 @pytest.mark.parametrize(("prompts", "images", "bias", "limit"), PROMPTS)

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from refused import half_refused, labels_refused, objects_refused
+from refused import labels_refused, objects_refused
 from uncertainty import least
 
 TENTH = 0.1
-
-
-@pytest.mark.parametrize("world", ["noise 0.1", "1 in 10 goes the other way, noise 0.1"])
-def test_half_of_a_lean_is_told_of_twenty_images(world):
-    assert least(half_refused(world, 20, 40)) <= TENTH
 
 
 @pytest.mark.parametrize("world", ["20 common", "Zipf, exponent 0.8", "log-normal"])

@@ -160,3 +160,17 @@ def test_intervals_cover_in_worlds_with_and_without_an_effect(world):
         covered["distance"] += distance.low <= abs(after) <= distance.high
     for name, count in covered.items():
         assert stats.binom.cdf(count, RUNS, 0.95) > 0.001, (name, count)
+
+
+@pytest.mark.parametrize(("prompts", "images"), [(20, 4), (4, 30)])
+def test_rare_pictures_turn_no_more_scores_than_stated(prompts, images):
+    """One picture in ten is far: a limit at the truth passed in 10 % of runs of Student's."""
+    rng, passed = RNG(7), 0
+    for _ in range(200):
+        plain = tuple(0.3 + rng.normal(0, 0.02, images) for _ in range(prompts))
+        mitigated = tuple(
+            np.where(rng.random(images) < 0.1, 1.0, 0.0) + rng.normal(0, 0.02, images)
+            for _ in range(prompts)
+        )
+        passed += spaces.mitigation_score(Gaps(plain, mitigated), 0.9).low >= 0.2
+    assert passed <= 12

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pytest_t2i import statistics
 
-from pytest_t2i_mitigation.mitigated.intervals import paired_rise, rise
+from pytest_t2i_mitigation.mitigated.intervals import rise
 from pytest_t2i_mitigation.mitigated.measure import UNPAIRED, Mitigated
 
 
@@ -34,7 +34,7 @@ def test_a_rise_is_that_of_pairs_or_of_samples(draws):
     measured = mitigated(draws=draws).undetected_rise
     assert (UNPAIRED in measured.remarks) == draws
     was, is_now = np.zeros(40, bool), np.arange(40) < 3
-    pairs = paired_rise(was, is_now, 0.9)
+    pairs = rise(was, is_now, 0.9, paired=True)
     samples = statistics.share_difference_interval((0, 40), (3, 40), 0.9)
     assert measured.interval == (samples if draws else pairs)
     assert pairs != samples

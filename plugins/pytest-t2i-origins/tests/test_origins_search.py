@@ -180,7 +180,7 @@ def test_numbers_of_a_search(name, count):
 
 
 def test_no_mean_cosine_lies_beyond_1():
-    of_two = nearness(features({"hat"}, {"cup"}), features({"hat"}, {"old"}), 0.95, 0)
+    of_two = nearness(features({"hat"}, {"cup"}), features({"hat"}, {"old"}), 0.95)
     assert -1.0 <= of_two.low <= of_two.estimate <= of_two.high <= 1.0
     assert of_two.high == 1.0
 
@@ -223,10 +223,10 @@ def test_the_cluster_furthest_from_the_world_comes_first():
 def test_nearness():
     cluster = features({"hat"}, {"hat"})
     near, far = features({"hat"}, {"hat"}, {"hat", "old"}), features({"cup"}, {"park"}, {"cup"})
-    of_near, of_far = (nearness(rows, cluster, 0.95, 0) for rows in (near, far))
+    of_near, of_far = (nearness(rows, cluster, 0.95) for rows in (near, far))
     assert of_near.estimate > of_far.high
     assert of_near.n == 3
-    assert nearness(near[:1], cluster, 0.95, 0) is None
+    assert nearness(near[:1], cluster, 0.95) is None
 
 
 def drawn(rng, count, *, first=0.5):
@@ -242,8 +242,8 @@ def nearer(rng, *, alone=True, first=0.5):
     """
     plain, kinds = drawn(rng, 40)
     own = [int(place) for place in np.flatnonzero(kinds == 0) if place % 3]
-    of_plain = nearness(plain, plain[own], 0.95, 0, own if alone else ())
-    of_optimised = nearness(drawn(rng, 80, first=first)[0], plain[own], 0.95, 0)
+    of_plain = nearness(plain, plain[own], 0.95, own if alone else ())
+    of_optimised = nearness(drawn(rng, 80, first=first)[0], plain[own], 0.95)
     return of_optimised.estimate - of_plain.estimate
 
 
@@ -266,8 +266,8 @@ def test_an_image_of_the_cluster_is_held_beside_the_others():
     for place in own:
         others = [other for other in own if other != place]
         expected[place] = rows[place] @ rows[others].mean(axis=0)
-    assert nearness(rows, rows[own], 0.95, 0, own).estimate == pytest.approx(expected.mean())
-    assert nearness(rows, rows[[2]], 0.95, 0, [2]) is None
+    assert nearness(rows, rows[own], 0.95, own).estimate == pytest.approx(expected.mean())
+    assert nearness(rows, rows[[2]], 0.95, [2]) is None
 
 
 class SomeFaces:

@@ -7,21 +7,24 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_t2i.cli.support.arguments import add_confidence, path, say, value
 from pytest_t2i.cli.support.seconds_per_image import rate
 from pytest_t2i.data import Money
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.settings import above_zero, price, share, whole
+from pytest_t2i.statistics import one_sided, paired_model_bias_change
 from pytest_t2i.statistics.group_sequential import SequentialTest, expected_stop
 from pytest_t2i.statistics.planning import (
     PER_MODEL,
+    SPREADS,
     Design,
-    gate_power,
+    even_biases,
     images_needed,
-    model_power,
+    model_is_decided,
     prompt_power,
+    simulated_power,
 )
 from pytest_t2i.verdicts.limits_file import FILE_NAME, MARGIN, read_limits
 from pytest_t2i.verdicts.measurement import TOLERATED
@@ -60,6 +63,33 @@ class ImageCost:
             return f"{minutes:>9}"
         cost = "-" if images is None else str(self.price.times(images))
         return f"{minutes:>9} {cost:>14}"
+
+
+GATED = (0.0, 0.3, 0.6)
+"""Scores of the models that a gate is planned for."""
+
+
+def model_power(bias: float, bound: float, images: int, design: Design) -> float:
+    """Return the chance that the model's check is decided, however bias is spread over prompts."""
+    decided = model_is_decided(bound, design.level, "greater" if bias > bound else "less")
+    worlds = [[spread(bias, design.prompts)] for spread in SPREADS.values()]
+    # Only one distribution has a mean of 0 or 1.
+    return simulated_power(worlds[: 1 if bias in {0.0, 1.0} else None], decided, images, design)
+
+
+def gate_power(margin: float, images: int, design: Design, *, any_growth: bool = False) -> float:
+    """Return the chance that an unchanged model passes its baseline, with other seeds.
+
+    With ``any_growth`` a permutation test fails at 1 - level besides.
+    """
+    level = one_sided(design.level)
+
+    def passes(*counts: Any) -> float:
+        return float(paired_model_bias_change(*counts, level=level, seed=0).high <= margin)
+
+    worlds = [[even_biases(score, design.prompts)] * 2 for score in GATED]
+    power = simulated_power(worlds, passes, images, design)
+    return power * design.level if any_growth else power
 
 
 def _verdicts(bounds: Mapping[str, float], design: Design) -> Iterator[PlannedVerdict]:

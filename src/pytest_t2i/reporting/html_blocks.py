@@ -67,8 +67,6 @@ class Curves(NamedTuple):
     """Curves of single images."""
     zero: float | None
     """Distance of 0 from the top."""
-    marked: tuple[float, float] | None
-    """Left end and width of the marked interval of steps."""
     low: str
     """Label of the lower end of the scale."""
     high: str
@@ -89,7 +87,6 @@ def _curves(block: CurveChart, scale: Scale) -> Curves:
         _outline(*block.band, scale),
         [_line(curve, scale) for curve in block.curves],
         100.0 - scale.at(0.0) if block.low < 0.0 < block.high else None,
-        None if block.marked is None else _interval(*block.marked, block.steps),
         written(block.low, block.form),
         written(block.high, block.form),
     )
@@ -107,12 +104,6 @@ def _line(values: Sequence[float], scale: Scale) -> str:
 def _outline(low: Sequence[float], high: Sequence[float], scale: Scale) -> str:
     back = _line(high, scale).split(" ")
     return " ".join([_line(low, scale), *reversed(back)]).strip()
-
-
-def _interval(low: float, high: float, steps: int) -> tuple[float, float]:
-    """Return the left end and the width of an interval of steps; step 1 is the left end."""
-    scale = Scale(1.0, max(2.0, float(steps)))
-    return scale.span(max(1.0, low), max(1.0, high))
 
 
 WIDTH, HEIGHT = 320, 260

@@ -54,8 +54,6 @@ class CurveChart:
     """Lower and upper ends of intervals of the mean; () for none."""
     curves: tuple[Values, ...] = ()
     """Curves of single images, drawn thin."""
-    marked: tuple[float, float] | None = None
-    """Shaded interval of steps, counted from 1."""
     last: str = ""
     """Name of the last step; "" for its number."""
     strips: tuple[str, ...] = ()

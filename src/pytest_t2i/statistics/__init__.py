@@ -17,9 +17,13 @@ from pytest_t2i.statistics.associations import (
 from pytest_t2i.statistics.change import paired_model_bias_change
 from pytest_t2i.statistics.correction import corrected_scores
 from pytest_t2i.statistics.families import benjamini_hochberg, family_p_values, holm
-from pytest_t2i.statistics.gaps import interval_difference, share_difference_interval
+from pytest_t2i.statistics.gaps import (
+    interval_difference,
+    paired_gap_interval,
+    share_difference_interval,
+)
 from pytest_t2i.statistics.inversion import inverted_p_value, one_sided
-from pytest_t2i.statistics.means import gap_p_value, mean_interval
+from pytest_t2i.statistics.means import gap_interval, gap_p_value, mean_interval
 from pytest_t2i.statistics.model import (
     corrected_model_bias_score,
     fair_floor,
@@ -48,6 +52,7 @@ __all__ = [
     "distance_correlation_p_value",
     "fair_floor",
     "family_p_values",
+    "gap_interval",
     "gap_p_value",
     "holm",
     "independence_p_value",
@@ -58,6 +63,7 @@ __all__ = [
     "model_bias_p_value",
     "object_bias_intervals",
     "one_sided",
+    "paired_gap_interval",
     "paired_model_bias_change",
     "prompt_bias_interval",
     "prompt_bias_p_value",

@@ -1,10 +1,11 @@
-"""Functions of a prompt's counts whose expectation stays on one side of the prompt's true bias.
+"""Functions of a prompt's counts whose expectation stays on one side of its true distance.
 
-|2p - 1| has no unbiased estimator, as it has a corner at p = 1/2, nor has |p - r|, the distance
-from a reference share r. But there are functions of the counts with E c_lo <= |2p - 1| <= E c_hi
-for every p: their means over prompts bound the score of a model for any distribution of bias over
-the prompts (docs/decisions/0007). Among all such functions the chosen ones have the least mean
-distance from the truth and the least variance: a quadratic program for each number of images.
+|p - r|, the distance of a share from a reference, has no unbiased estimator, as it has a corner at
+p = r; nor has |2p - 1|, which is twice the distance from 1/2. But there are functions of the counts
+with E c_lo <= |p - r| <= E c_hi for every p: their means over prompts bound the score of a model
+for any distribution of bias over the prompts (docs/decisions/0007). Among all such functions the
+chosen ones have the least mean distance from the truth and the least variance: a quadratic program
+for each number of images.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from pytest_t2i.statistics.shares import check_choice
 
 Side = Literal["below", "above"]
 
-PROGRAM = 100
-"""Most images that a program is solved for; above, the solution at 100 is stretched."""
-DISTANCE_PROGRAM = 60
-"""The same for a distance; above, bounds in closed form are close enough."""
+EVEN = 0.5
+PROGRAM, UNEVEN_PROGRAM = 100, 60
+"""Most images that a program is solved for, of an even reference and of others; above, the solution
+at this number is stretched."""
 SUITES: tuple[int, ...] = (1, 3, 10, 30, 100, 300, 1000, 3000)
 """Numbers of prompts that functions are computed for: with more prompts, each may have more
 variance."""
-DISTANCE_SUITE = 100
-"""Number of prompts for which the variance of a distance is weighed."""
+SUITE = 100
+"""Number of prompts for which the variance is weighed, where no suite is given."""
 MISFIT = 2.0
-"""Weight of the squared distance against the distance itself."""
+"""Weight of the squared distance against the distance itself, of twice |p - r|."""
 SMOOTH = 0.1
 """Weight of the variance of a variance bound against its distance from the variance."""
 QUANTILE = 1.6449
@@ -38,51 +39,29 @@ QUANTILE = 1.6449
 
 
 class Bounding(NamedTuple):
-    """A bounding function c of the counts of n images, and an upper bound of its variance.
+    """A bounding function c of the images with a label, 0 to n, and an upper bound of its variance.
 
-    The counts enter by the images of the rarer gender, 0 to n // 2, or of one label, 0 to n.
+    The functions of an even reference are symmetric: both genders count alike.
     """
 
     value: inputs.Floats
     variance: inputs.Floats
     """Values of v, with E v >= Var c for every p."""
 
+    def twice(self) -> Bounding:
+        """Return the same of twice the distance: of |2p - 1| for an even reference."""
+        return Bounding(2.0 * self.value, 4.0 * self.variance)
 
-def bounding_function(n: int, prompts: int, side: Side) -> Bounding:
-    """Return c with E c <= |2p - 1|, or E c >= |2p - 1|, for every p, for a suite of prompts."""
+
+def bounding_distance(n: int, share: float, side: Side, prompts: int = SUITE) -> Bounding:
+    """Return c with E c <= |p - r|, or E c >= |p - r|, for every p, for a suite of prompts.
+
+    For independent images of a prompt (docs/decisions/0007). The quadratic program is ours.
+    """
     if n < 1 or prompts < 1:
         raise ValueError(f"n and prompts must be at least 1, got n={n!r}, prompts={prompts!r}")
     check_choice("side", side, ("below", "above"))
-    return _solved(n, min(SUITES, key=lambda size: abs(np.log(size / prompts))), side)
-
-
-@lru_cache(maxsize=4096)
-def bounding_distance(n: int, share: float, side: Side) -> Bounding:
-    """Return a function c of the images k with a label, with E c <= |p - r| or E c >= |p - r|.
-
-    Up to 60 images by a quadratic program. Above, with s = |k/n - r| and f = E s at p = r, it is s
-    from above (Jensen), and ``(s - f) m / (m - f)``, m = max(r, 1 - r), from below: E s is convex.
-    """
-    angles = np.linspace(0.0, np.pi / 2.0, int(8 * (8 + 2.5 * np.sqrt(n))))
-    shares = np.unique(np.append(np.sin(angles) ** 2, share))
-    counts, target = np.arange(n + 1), np.abs(shares - share)
-    chances = np.asarray(scipy.stats.binom.pmf(counts, n, shares[:, None]), dtype=np.float64)
-    if n <= DISTANCE_PROGRAM:
-        penalty = QUANTILE * 2.0 * np.sqrt(n / DISTANCE_SUITE)
-        value = _program(chances, target, side, penalty)
-    else:
-        value = np.abs(counts / n - share)
-        if side == "below":  # without the constant, as the function is shifted below the truth
-            floor = float(scipy.stats.binom.pmf(counts, n, share) @ value)
-            furthest = max(share, 1.0 - share)
-            value = value * furthest / (furthest - floor)
-    value = _shifted(value, target, chances, side)
-    spread = _spread(value, chances)
-    if n <= DISTANCE_PROGRAM:
-        variance = _program(chances, spread * n, "above", SMOOTH) / n
-    else:
-        variance = np.interp((counts + 0.5) / (n + 1.0), shares, spread)
-    return Bounding(value, _shifted(np.maximum(variance, 0.0), spread, chances, "above"))
+    return _solved(n, share, side, min(SUITES, key=lambda size: abs(np.log(size / prompts))))
 
 
 def rarer_chances(n: int, bias: inputs.Floats) -> inputs.Floats:
@@ -93,48 +72,54 @@ def rarer_chances(n: int, bias: inputs.Floats) -> inputs.Floats:
     return np.asarray(less + np.where(2 * rarer == n, 0.0, more), dtype=np.float64)
 
 
-def _scores(n: int) -> inputs.Floats:
-    """Return |n_m - n_f| / n by images of the rarer gender."""
-    return np.asarray(1.0 - 2.0 * np.arange(n // 2 + 1) / n, dtype=np.float64)
+class _Grid(NamedTuple):
+    """Shares at which bounds are checked, denser towards 0 and 1 and with more images."""
+
+    distance: inputs.Floats
+    """Twice |p - r|."""
+    chances: inputs.Floats
+    """Chance of each count, of the rarer gender's images where the reference is even."""
 
 
-def _biases(n: int, fineness: int) -> inputs.Floats:
-    """Return a grid of |2p - 1|: denser towards 1, and denser with more images."""
+def _grid(n: int, share: float, fineness: int) -> _Grid:
     points = int(fineness * (8 + 2.5 * np.sqrt(n)))
-    return np.asarray(np.sin(np.linspace(0.0, np.pi / 2.0, points)), dtype=np.float64)
+    if share == EVEN:
+        bias = np.asarray(np.sin(np.linspace(0.0, np.pi / 2.0, points)), dtype=np.float64)
+        return _Grid(bias, rarer_chances(n, bias))
+    angles = np.linspace(0.0, np.pi / 2.0, 2 * points)
+    shares = np.unique(np.append(np.sin(angles) ** 2, share))
+    chances = scipy.stats.binom.pmf(np.arange(n + 1), n, shares[:, None])
+    return _Grid(2.0 * np.abs(shares - share), np.asarray(chances, dtype=np.float64))
 
 
-@lru_cache(maxsize=2048)
-def _solved(n: int, prompts: int, side: Side) -> Bounding:
-    near = None if n <= PROGRAM else _solved(PROGRAM, prompts, side)
-    if near is None:
-        bias = _biases(n, 4)
-        penalty = QUANTILE * np.sqrt(n / prompts)
-        value = _program(rarer_chances(n, bias), bias, side, penalty)
+@lru_cache(maxsize=4096)
+def _solved(n: int, share: float, side: Side, prompts: int) -> Bounding:
+    most = PROGRAM if share == EVEN else UNEVEN_PROGRAM
+    fine = _grid(n, share, 12 if n <= PROGRAM else 2)
+    if n <= most:
+        grid = _grid(n, share, 4)
+        value = _program(grid.chances, grid.distance, side, QUANTILE * np.sqrt(n / prompts))
+        value = _shifted(value, fine.distance, fine.chances, side)
+        spread = _spread(value, fine.chances)
+        variance = _program(fine.chances, spread * n, "above", SMOOTH) / n
     else:
-        # Close to p = 1/2, binomial counts have one shape at every n in units of 1/sqrt(n).
-        score, grid, shrink = _scores(PROGRAM), _scores(n), np.sqrt(PROGRAM / n)
-        correction = (near.value - score)[::-1]
-        value = grid + shrink * np.interp(grid / shrink, score[::-1], correction)
-    bias = _biases(n, 12 if near is None else 2)
-    chances = rarer_chances(n, bias)
-    value = _shifted(value, bias, chances, side)
-    return Bounding(value, _variance(n, value, chances, near and near.variance))
-
-
-def _variance(
-    n: int, value: inputs.Floats, chances: inputs.Floats, near: inputs.Floats | None
-) -> inputs.Floats:
-    """Return v with E v >= Var c for every p; ``near`` is the v of PROGRAM images."""
-    spread = _spread(value, chances)
-    if near is None:
-        variance = _program(chances, spread * n, "above", SMOOTH) / n
-    else:
-        score, grid = _scores(PROGRAM), _scores(n)
-        excess = (near * PROGRAM - (1.0 - score**2))[::-1]
-        stretched = np.interp(grid * np.sqrt(n / PROGRAM), score[::-1], excess)
-        variance = (1.0 - grid**2 + stretched) / n
-    return _shifted(np.maximum(variance, 0.0), spread, chances, "above")
+        # Close to p = r, binomial counts have one shape at every n in units of 1/sqrt(n).
+        near, shrink = _solved(most, share, side, prompts).twice(), np.sqrt(most / n)
+        at, place = (np.arange(images + 1) / images for images in (most, n))
+        place = place[: fine.chances.shape[1]]
+        from_here = (place - share) / shrink
+        excess = near.value - 2.0 * np.abs(at - share)
+        value = 2.0 * np.abs(place - share) + shrink * np.interp(from_here, at - share, excess)
+        value = _shifted(value, fine.distance, fine.chances, side)
+        spread = _spread(value, fine.chances)
+        excess = near.variance * most - 4.0 * at * (1.0 - at)
+        stretched = np.interp(from_here, at - share, excess)
+        variance = (4.0 * place * (1.0 - place) + stretched) / n
+    variance = _shifted(np.maximum(variance, 0.0), spread, fine.chances, "above")
+    counts = np.arange(n + 1)
+    if share == EVEN:
+        counts = np.minimum(counts, n - counts)
+    return Bounding(value[counts] / 2.0, variance[counts] / 4.0)
 
 
 def _spread(value: inputs.Floats, chances: inputs.Floats) -> inputs.Floats:

@@ -245,14 +245,15 @@ def corrected_scores(
 ) -> CorrectedScores:
     """Return bias scores corrected by the labels of people on a random sample of the images.
 
-    For each prompt, the mean sign s (+1 male, -1 female, 0 not clear) and the share of clear images
-    c are the detector's means minus its mean error on the labelled images, as in PPI++ with one
-    power parameter l for all prompts; the score is the ratio s/c. A prompt's interval is the exact
-    one of people's labels alone, widened to hold the estimate. That of the model is for the score
-    that people would give to these very images (finite population), so that labelled images add no
-    uncertainty; it is approximate, and its low end is lowered by the upward bias that label noise
-    gives to absolute scores. Inference on the model beyond these images uses the effective counts,
-    never a sum of half-widths.
+    The labelled images are drawn at random from those of each prompt (Angelopoulos, Duchi and Zrnic
+    2023). For each prompt, the mean sign s (+1 male, -1 female, 0 not clear) and the share of clear
+    images c are the detector's means minus its mean error on the labelled images, as in PPI++ with
+    one power parameter l for all prompts; the score is the ratio s/c. A prompt's interval is the
+    exact one of people's labels alone, widened to hold the estimate. That of the model is for the
+    score that people would give to these very images (finite population), so that labelled images
+    add no uncertainty; it is approximate, and its low end is lowered by the upward bias that label
+    noise gives to absolute scores. Inference on the model beyond these images uses the effective
+    counts, never a sum of half-widths.
 
     .. math:: s = l mean(f) + mean_L(y - l f);  Var = S^2 (1/n - 1/N), S^2 of residuals
 

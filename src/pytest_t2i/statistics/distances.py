@@ -19,10 +19,10 @@ import scipy
 from pytest_t2i.data import Bounds, Interval
 from pytest_t2i.metrics import inputs, total_variation_distance
 from pytest_t2i.metrics.groups import SUM_TOLERANCE, check_reference
-from pytest_t2i.statistics.bounding import Side, bounding_distance
+from pytest_t2i.statistics.bounding import EVEN, Side, bounding_distance
 from pytest_t2i.statistics.model import Whole, model_bias_interval
 from pytest_t2i.statistics.shares import bisected, check_level, containing, exact_ends
-from pytest_t2i.statistics.worst_case import STEPS, Part, budget_not_rejected, is_skewed
+from pytest_t2i.statistics.worst_case import budget_not_rejected, is_skewed, prompt_part
 
 SMALL = 1e-12
 """Equal distances may differ in the last place."""
@@ -176,8 +176,8 @@ def _expected(counts: Mapping[str, int], reference: Mapping[str, float]) -> inpu
 
 
 PSEUDO = 3.0
-"""Number of images that might differ by chance where all counts agree: the standard error then
-stays positive where a label is never or always shown."""
+"""Number of images, of those of the prompts with the fewest, that might differ by chance where all
+counts agree: the standard error then stays positive where a label is never or always shown."""
 
 
 class Parts(NamedTuple):
@@ -204,6 +204,10 @@ class Parts(NamedTuple):
         each = np.maximum(rest, self.expected) if rest.shape[1] == 1 else rest
         return float(np.mean(np.max(each, axis=1)))
 
+    def of(self, used: inputs.Bools) -> Parts:
+        """Return the parts of some of the prompts."""
+        return Parts(self.shown[used], self.n[used], self.expected[used], self.weight)
+
     def kinds(self) -> Iterator[tuple[int, float, inputs.Bools]]:
         """Yield every (number of images, reference share) with a mask of the parts that have it."""
         pairs = self.n[:, None] + 1j * self.expected
@@ -217,14 +221,29 @@ def fixed_ends(parts: Parts, level: float) -> tuple[float, float]:
     """Return the ends of the mean distance of at least two fixed prompts.
 
     Means of bounding functions and Student's quantile. They hold approximately. Few prompts with
-    unequal numbers of images have exact ones.
+    unequal numbers of images have exact ones. Of many, those with the fewest images may have any
+    distance, where they would widen the interval by more.
     """
     if is_skewed(parts.n.tolist()):
         return _exact_ends(parts, (1.0 - level) / 2.0)
-    student = float(scipy.stats.t.ppf((1.0 + level) / 2.0, parts.n.sum() - len(parts.n)))
-    low, low_error = bounding_mean(parts, "below")
-    high, high_error = bounding_mean(parts, "above")
-    return max(0.0, low - student * low_error), min(1.0, high + student * high_error)
+    is_judged = parts.n >= _fewest_judged(parts.n)
+    judged, share = parts.of(is_judged), float(np.mean(is_judged))
+    left_out = parts.of(~is_judged).furthest * (1.0 - share) if share < 1.0 else 0.0
+    student = float(scipy.stats.t.ppf((1.0 + level) / 2.0, judged.n.sum() - len(judged.n)))
+    low, low_error = bounding_mean(judged, "below")
+    high, high_error = bounding_mean(judged, "above")
+    low, high = share * (low - student * low_error), share * (high + student * high_error)
+    return max(0.0, low), min(1.0, high + left_out)
+
+
+def _fewest_judged(n: Whole) -> int:
+    """Return the fewest images of judged prompts: all prompts where they are equal.
+
+    The numbers of images decide, and not what the images show.
+    """
+    images, prompts = np.unique(n, return_counts=True)
+    left_out = (np.cumsum(prompts) - prompts) / len(n)
+    return int(images[np.argmin(left_out + PSEUDO / images / len(n))])
 
 
 def _exact_ends(parts: Parts, error: float) -> tuple[float, float]:
@@ -240,27 +259,11 @@ def _exact_ends(parts: Parts, error: float) -> tuple[float, float]:
     rows = list(zip(parts.n.tolist(), parts.expected[:, 0].tolist(), strict=True))
     outcomes = parts.shown[:, 0].tolist()
     least, room = (
-        budget_not_rejected([_part(n, r, side) for n, r in rows], outcomes, error) / prompts
+        budget_not_rejected([prompt_part(n, r, side) for n, r in rows], outcomes, error) / prompts
         for side in ("below", "above")
     )
     furthest = float(np.mean([max(r, 1.0 - r) for _, r in rows]))
     return min(1.0, least), max(0.0, furthest - room)
-
-
-@lru_cache(maxsize=1024)
-def _part(n: int, share: float, side: Side) -> Part:
-    """Return a prompt's part of a sum of distances; from above, of what is left to the furthest."""
-    values, furthest = bounding_distance(n, share, side).value, max(share, 1.0 - share)
-    counts, rows, steps = np.arange(n + 1), [], []
-    for step, used in enumerate(np.linspace(0.0, 1.0, STEPS + 1).tolist()):
-        distance = furthest - used if side == "above" else used
-        for p in (share - distance, share + distance):
-            if distance >= 0.0 and -SMALL <= p <= 1.0 + SMALL:
-                rows.append(tuple(scipy.stats.binom.pmf(counts, n, min(max(p, 0.0), 1.0)).tolist()))
-                steps.append(step)
-    if side == "above":
-        values = furthest - values
-    return Part(tuple(values.tolist()), tuple(rows), tuple(steps))
 
 
 def expected_distance(n: int, r: float, p: inputs.Floats) -> inputs.Floats:
@@ -279,11 +282,7 @@ def bounding_mean(parts: Parts, side: Side) -> tuple[float, float]:
     deviation = parts.weight * np.sum(np.sqrt(spread), axis=1)
     variance = float(np.mean(deviation**2)) / len(parts.n)
     mean = float(np.mean(np.sum(value, axis=1))) * parts.weight
-    return mean, math.sqrt(variance + (PSEUDO / parts.n.sum()) ** 2)
-
-
-EVEN = 0.5
-"""Reference share for which the distance is half of the bias score."""
+    return mean, math.hypot(math.sqrt(variance), PSEUDO / (int(parts.n.min()) * len(parts.n)))
 
 
 def total_variation_floor(counts: npt.ArrayLike, reference: npt.ArrayLike) -> float:

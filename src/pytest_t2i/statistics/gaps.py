@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import permutations
 
 import numpy as np
@@ -20,31 +21,75 @@ from pytest_t2i.statistics.inversion import (
 )
 from pytest_t2i.statistics.shares import (
     Counted,
+    binomial_tail,
+    bisected,
     check_level,
     containing,
     share_interval,
 )
 
+POINTS = 64
+"""Number of shares over which the probability is maximised; they find it to 0.001."""
+HALVINGS = 20
+"""Steps of the bisection for an end: it is found to within 1/2 ** 19."""
+
 
 def share_difference_p_value(
     before: Counted, after: Counted, bound: float, *, alternative: Alternative = "greater"
 ) -> float:
-    """Return the p-value of a bound on the difference of two shares.
+    """Return the p-value of a bound on the difference of two shares of independent images.
 
-    The score test of Miettinen and Nurminen (1985), the shares the likeliest whose difference is
-    the bound, with a continuity correction, without which it rejects true bounds in up to 19 %
-    (tests/simulations/two_shares.md).
+    An unconditional test: the largest probability, over shares whose difference is the bound, of
+    counts whose score statistic, with a plain smoothed variance, is at least that of these (Chan
+    1998). It finds up to 15 in 100 differences more than the score test of Miettinen and Nurminen
+    with a correction for continuity, at at most 5 % (tests/simulations/two_shares.md).
     """
     check_alternative(alternative)
     limit = float(inputs.in_range("bound", bound, -1.0, 1.0))
     first, second = _checked("before", before), _checked("after", after)
     if alternative == "less":
         first, second, limit = second, first, -limit
-    return float(scipy.special.ndtr(-_deviations(second, first, limit)))
+    return excess_p_value(*second, *first, limit)
+
+
+@lru_cache(maxsize=65536)
+def excess_p_value(k: int, n: int, j: int, m: int, bound: float) -> float:
+    """Return the exact p-value of "k/n exceeds j/m by at most the bound", over all shares."""
+    counts, low, high = np.arange(n + 1), np.full(n + 1, -1), np.full(n + 1, m + 1)
+    seen = float(_statistic(np.array([k]), n, np.array([j]), m, bound)[0]) - ROUNDING
+    # As many of the second as leave the first with a statistic that is as large, by bisection.
+    for _ in range(m.bit_length() + 1):
+        middle = np.clip((low + high) // 2, 0, m)
+        is_reached = _statistic(counts, n, middle, m, bound) >= seen
+        low, high = np.where(is_reached, middle, low), np.where(is_reached, high, middle)
+    shares = np.linspace(max(0.0, -bound), min(1.0, 1.0 - bound), POINTS)[:, None]
+    of_second = np.cumsum(_chances(m, shares), axis=1)
+    reached = np.where(low >= 0, of_second[:, np.maximum(low, 0)], 0.0)
+    larger = _chances(n, np.clip(shares + bound, 0.0, 1.0))
+    return min(1.0, float(np.max(np.sum(larger * reached, axis=1))))
+
+
+def _chances(n: int, shares: inputs.Floats) -> inputs.Floats:
+    """Return binomial chances, [n_shares, n + 1]; ``scipy.stats`` takes ten times as long."""
+    k = np.arange(n + 1)
+    ways = -scipy.special.betaln(n - k + 1.0, k + 1.0) - math.log(n + 1.0)
+    logs = ways + scipy.special.xlogy(k, shares) + scipy.special.xlog1py(n - k, -shares)
+    return np.asarray(np.exp(logs), dtype=np.float64)
+
+
+def _statistic(
+    k: npt.NDArray[np.int64], n: int, j: npt.NDArray[np.int64], m: int, bound: float
+) -> inputs.Floats:
+    """Return the standardised excess; one image more of either kind keeps the variance above 0."""
+    p, q = (k + 1.0) / (n + 2.0), (j + 1.0) / (m + 2.0)
+    variance = p * (1.0 - p) / n + q * (1.0 - q) / m
+    return np.asarray((k / n - j / m - bound) / np.sqrt(variance), dtype=np.float64)
 
 
 def share_difference_interval(before: Counted, after: Counted, level: float) -> Interval:
-    """Return the difference of a share between two sets of images, by inverting the score test.
+    """Return the difference of a share between two independent sets of images.
+
+    The unconditional test of ``share_difference_p_value`` is inverted (Chan 1998).
 
     Args:
         before: number of images that show the trait, and of judged images, in the first set.
@@ -58,73 +103,43 @@ def share_difference_interval(before: Counted, after: Counted, level: float) -> 
         ValueError: as ``share_difference_p_value``, or the level lies outside (0, 1).
 
     >>> print(share_difference_interval((56, 70), (48, 80), 0.95))
-    -0.200 [-0.351, -0.039]
+    -0.200 [-0.349, -0.052]
     """
     check_level(level)
     first, second = _checked("before", before), _checked("after", after)
-    z = float(scipy.special.ndtri((1.0 + level) / 2.0))
-    estimate = second[0] / second[1] - first[0] / first[1]
-    low = _end(second, first, z, estimate)
-    high = -_end(first, second, z, -estimate)
-    fewer = int(min(first[1], second[1]))
-    return containing(estimate, (low, high), level, "score", fewer)
+    estimate, error = second[0] / second[1] - first[0] / first[1], (1.0 - level) / 2.0
+    low = _smallest(lambda bound: excess_p_value(*second, *first, bound) > error, -1.0, estimate)
+    high = -_smallest(lambda bound: excess_p_value(*first, *second, bound) > error, -1.0, -estimate)
+    fewer = min(first[1], second[1])
+    return containing(estimate, (low, high), level, "exact", fewer)
 
 
-def _checked(name: str, counts: Counted) -> Counted:
-    hits, images = map(float, counts)
-    if not (images > 0.0 and 0.0 <= hits <= images):
+def _checked(name: str, counts: Counted) -> tuple[int, int]:
+    hits, images = counts
+    if not (images > 0 and 0 <= hits <= images and hits == int(hits) and images == int(images)):
         raise ValueError(
             f"{name} must be (images that show it, judged images) with 0 <= shown <= judged and at "
             f"least one judged image, got {name}={counts!r}"
         )
-    return hits, images
+    return int(hits), int(images)
 
 
-def _end(upper: Counted, lower: Counted, z: float, estimate: float) -> float:
-    """Return the smallest difference that is less than z standard deviations away."""
-    if _deviations(upper, lower, -1.0) <= z:
-        return -1.0
-    beyond = min(1.0, estimate)
-    if _deviations(upper, lower, beyond) > z:
-        return beyond
-    return float(
-        scipy.optimize.brentq(lambda d: _deviations(upper, lower, d) - z, -1.0, beyond, xtol=1e-7)
-    )
+def _smallest(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """Return a value below which a condition does not hold; ``low`` where it holds there."""
+    return low if holds(low) else bisected(holds, low, high, HALVINGS)[0]
 
 
-def _deviations(upper: Counted, lower: Counted, bound: float) -> float:
-    """Return the standard deviations by which the first share minus the second exceeds a bound."""
-    (k, n), (j, m) = upper, lower
-    excess = k / n - j / m - bound - (1.0 / n + 1.0 / m) / 2.0
-    p, q = _likeliest(upper, lower, bound)
-    variance = (p * (1.0 - p) / n + q * (1.0 - q) / m) * (n + m) / (n + m - 1.0)
-    if variance <= 0.0:
-        return math.copysign(math.inf, excess) if excess else 0.0
-    return excess / math.sqrt(variance)
-
-
-def _likeliest(upper: Counted, lower: Counted, bound: float) -> tuple[float, float]:
-    """Return the likeliest shares with this difference: a root of a cubic, as in the paper."""
-    (k, n), (j, m) = upper, lower
-    total = n + m
-    square = (n + 2.0 * m) * bound - total - k - j
-    linear = (m * bound - total - 2.0 * j) * bound + k + j
-    plain = j * bound * (1.0 - bound)
-    third = square / (3.0 * total)
-    inner = third**3 - square * linear / (6.0 * total**2) + plain / (2.0 * total)
-    width = math.copysign(math.sqrt(max(0.0, third**2 - linear / (3.0 * total))), inner)
-    angle = math.acos(min(1.0, max(-1.0, inner / width**3))) if width else math.pi / 2.0
-    root = 2.0 * width * math.cos((math.pi + angle) / 3.0) - third
-    q = min(max(root, 0.0, -bound), 1.0, 1.0 - bound)
-    return min(1.0, max(0.0, q + bound)), q
+NEARLY_EVEN = 0.25
+"""Low end of a score, in distances from its estimate, up to which it may be 0: with 0 a growth of
+an even baseline to the margin passed in 7 % of runs (ten prompts, 10 and 80 images)."""
 
 
 def interval_difference(before: Interval, after: Interval) -> Interval:
     """Return the change of an absolute score, from an interval of each, by "square and add".
 
     (Zou and Donner 2008.) For independent ones; wider than needed where they correlate positively.
-    The method assumes unbiased estimates, and those of a score near 0 are not: where a score may be
-    0, the interval reaches as far as if it were.
+    The method assumes unbiased estimates, and those of a score near 0 are not: where the low end of
+    a score is nearly 0, the interval reaches as far as if the score were.
 
     Args:
         before: recorded interval of the absolute score.
@@ -146,9 +161,9 @@ def interval_difference(before: Interval, after: Interval) -> Interval:
     down = math.hypot(after.estimate - after.low, before.high - before.estimate)
     up = math.hypot(after.high - after.estimate, before.estimate - before.low)
     low, high = change - down, change + up
-    if after.low <= 0.0:
+    if after.low <= NEARLY_EVEN * (after.estimate - after.low):
         low = min(low, -before.high)
-    if before.low <= 0.0:
+    if before.low <= NEARLY_EVEN * (before.estimate - before.low):
         high = max(high, after.high)
     fewer = min(before.n, after.n)
     return Interval(change, low, high, after.level, "square-and-add", fewer)
@@ -187,8 +202,23 @@ Whole = npt.NDArray[np.int64]
 def paired_gap_interval(first: Pairs, second: Pairs, *, level: float) -> Interval:
     """Return the share of the first minus the share of the second, on pairs of the same seeds.
 
-    MOVER of the two shares of discordant pairs (``difference_of_exclusive``) by Clopper and
-    Pearson, conservative where prompts differ (Hoeffding 1956; tests/simulations/refusals.md).
+    MOVER of the two shares of discordant pairs (Zou and Donner 2008, for two cells of a
+    multinomial), by their exact intervals. Pairs are independent; where prompts differ it is
+    conservative (Hoeffding 1956; tests/simulations/refusals.md).
+
+    Args:
+        first: whether it holds for the first image of each pair, one array per prompt.
+        second: the same for the second image, of the same shapes.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval of the difference in [-1, 1]; n is the number of pairs.
+
+    Raises:
+        ValueError: shapes differ, there is no pair, or the level is out of range.
+
+    >>> print(paired_gap_interval([[1] * 18 + [0] * 2], [[1] * 20], level=0.95))
+    -0.100 [-0.317, 0.090]
     """
     check_level(level)
     alone, second_alone, n = _counts(first, second)
@@ -225,18 +255,68 @@ Group = Sequence[npt.ArrayLike]
 def parity_difference_interval(groups: Mapping[str, Group], *, level: float) -> Interval:
     """Return the demographic parity difference with an interval.
 
-    The groups with the extreme shares in the sample need not be the true extremes: the score
-    intervals of all pairs of groups are combined, the low end with Bonferroni's correction. A group
+    The groups with the extreme shares in the sample need not be the true extremes: the exact tests
+    of all pairs of groups are inverted, those of the low end with Bonferroni's correction. A group
     without images may have any share.
     """
-    shares = parity_shares(groups, level=level)
-    estimates = [share.estimate for share in shares.values() if share.n]
-    if len(estimates) < 2:  # noqa: PLR2004 - one group has no difference
-        raise ValueError(f"at least two groups must have an image, got {len(estimates)}")
-    estimate = max(estimates) - min(estimates)
-    prompts = {name: _prompts(name, group) for name, group in groups.items()}
-    ends = _gap_of_extremes(list(prompts.values()), level)
-    return Interval(estimate, *ends, level, "score", sum(map(len, prompts.values())))
+    check_level(level)
+    counts, has_empty = _counts_of_groups(groups)
+    shares = list(map(_share, counts))
+    estimate, error = max(shares) - min(shares), (1.0 - level) / 2.0
+
+    def is_least(bound: float) -> bool:
+        return all(p > error for p in _parity_p_values(counts, bound, "greater"))
+
+    def is_largest(below_one: float) -> bool:
+        p_values = _parity_p_values(counts, 1.0 - below_one, "less", has_empty=has_empty)
+        return any(p > error for p in p_values)
+
+    low, below_one = _smallest(is_least, 0.0, estimate), _smallest(is_largest, 0.0, 1.0 - estimate)
+    prompts = sum(len(_prompts(name, group)) for name, group in groups.items())
+    return Interval(estimate, low, 1.0 - below_one, level, "exact", prompts)
+
+
+def parity_difference_p_value(
+    groups: Mapping[str, Group], bound: float, *, alternative: Alternative = "greater"
+) -> float:
+    """Return the p-value of a bound on the demographic parity difference, as the interval's."""
+    check_alternative(alternative)
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
+    counts, has_empty = _counts_of_groups(groups)
+    p_values = _parity_p_values(counts, limit, alternative, has_empty=has_empty)
+    return min(1.0, min(p_values) if alternative == "greater" else max(p_values))
+
+
+def _parity_p_values(
+    counts: Sequence[tuple[int, int]],
+    bound: float,
+    alternative: Alternative,
+    *,
+    has_empty: bool = False,
+) -> Iterator[float]:
+    """Yield the p-values whose least, or largest, decides; pairs that lie far apart come first."""
+    pairs = sorted(permutations(counts, 2), key=lambda pair: _share(pair[1]) - _share(pair[0]))
+    times = len(pairs) if alternative == "greater" else 1
+    for a, b in pairs:
+        yield times * share_difference_p_value(b, a, bound, alternative=alternative)
+    if has_empty and alternative == "less":
+        for k, n in counts:
+            yield float(binomial_tail(k, n, bound, "below"))
+            yield float(binomial_tail(k, n, 1.0 - bound))
+
+
+def _share(counts: tuple[int, int]) -> float:
+    return counts[0] / counts[1]
+
+
+def _counts_of_groups(groups: Mapping[str, Group]) -> tuple[list[tuple[int, int]], bool]:
+    """Return the images with the outcome, and all, of groups with one; and whether one has none."""
+    pooled = [
+        np.concatenate(prompts) for prompts in map(_prompts, groups, groups.values()) if prompts
+    ]
+    if len(pooled) < 2:  # noqa: PLR2004 - one group has no difference
+        raise ValueError(f"at least two groups must have an image, got {len(pooled)}")
+    return [(int(images.sum()), images.size) for images in pooled], len(pooled) < len(groups)
 
 
 def parity_shares(groups: Mapping[str, Group], *, level: float) -> dict[str, Interval]:
@@ -251,28 +331,12 @@ def parity_shares(groups: Mapping[str, Group], *, level: float) -> dict[str, Int
     return {name: _pooled(_prompts(name, group), group_level) for name, group in groups.items()}
 
 
-parity_difference_p_value = inverting(parity_difference_interval)
-
-
 def widest_gap(low: Sequence[float], high: Sequence[float]) -> tuple[float, float]:
     """Return the smallest and largest gap between extreme shares that lie in these intervals."""
     lows, highs = inputs.floats("low", low), inputs.floats("high", high)
     reach = highs[:, None] - lows[None, :]
     np.fill_diagonal(reach, 0.0)
     return max(0.0, float(lows.max() - highs.min())), min(1.0, float(reach.max()))
-
-
-def _gap_of_extremes(groups: Sequence[Sequence[inputs.Bools]], level: float) -> tuple[float, float]:
-    """Return the ends of the difference between the largest and the smallest pooled share."""
-    pooled = [np.concatenate(group) for group in groups if group]
-    counts = [(float(images.sum()), float(images.size)) for images in pooled]
-    strict = 1.0 - (1.0 - level) / (len(counts) * (len(counts) - 1))
-    low = max(share_difference_interval(b, a, strict).low for a, b in permutations(counts, 2))
-    high = max(share_difference_interval(b, a, level).high for a, b in permutations(counts, 2))
-    if len(pooled) < len(groups):
-        ends = [_pooled([group], level) for group in pooled]
-        high = max(high, *(max(end.high, 1.0 - end.low) for end in ends))
-    return max(0.0, low), min(1.0, high)
 
 
 def _prompts(name: str, group: Group) -> list[inputs.Bools]:

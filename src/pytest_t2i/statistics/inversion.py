@@ -24,8 +24,8 @@ def one_sided(level: float) -> float:
     """Return the level of the two-sided interval whose ends each hold at a one-sided level.
 
     A verdict that may be wrong in 5 % of runs on either side takes the interval at level
-    ``one_sided(0.95)``: FAIL where its low end lies beyond the limit, PASS where its high end lies
-    within.
+    ``one_sided(0.95)`` (Schuirmann 1987), each end being taken to hold at its level: FAIL where its
+    low end lies beyond the limit, PASS where its high end lies within.
 
     Args:
         level: one-sided confidence level, in (0.5, 1).
@@ -53,8 +53,9 @@ def inverted_p_value(
 ) -> float:
     """Return the one-sided p-value of a bound by inverting an interval that widens with its level.
 
-    The p-value is the smallest error p of one end at which the interval at level 1 - 2 p leaves the
-    bound out.
+    Intervals and tests are dual (Neyman 1937); it is assumed that intervals are nested, and that
+    each end holds at its level. The p-value is the smallest error p of one end at which the
+    interval at level 1 - 2 p leaves the bound out.
 
     Args:
         interval: function that returns the interval at a level in (0, 1), with one seed throughout.

@@ -15,13 +15,10 @@ from pytest_t2i.metrics import inputs
 from pytest_t2i.statistics.inversion import (
     Alternative,
     absolute_p_value,
-    check_resampling,
-    expanded_tail,
     inverted_p_value,
-    percentiles,
     towards,
 )
-from pytest_t2i.statistics.shares import check_level, containing
+from pytest_t2i.statistics.shares import check_level
 
 SYMMETRIC = 1e-6
 """Smallest skewness that is transformed: a smaller one changes no end, and is no safe divisor."""
@@ -69,9 +66,7 @@ def mean_interval(
     groups: Sequence[npt.ArrayLike],
     *,
     level: float,
-    seed: int,
     bounds: tuple[float, float] | None = None,
-    resamples: int = 2000,
 ) -> Interval:
     """Return the mean of grouped values with an interval whose independent units are the groups.
 
@@ -83,50 +78,46 @@ def mean_interval(
     6n))^(1/3) - 1) / g. The coverage is approximate.
 
     Where values are bounded, as labels of 0 and 1 are, the means of few groups may all lie near one
-    end, and show too little spread (coverage 0.89 at ten prompts of Lyu Table 7). So with
-    ``bounds`` the groups are resampled (cluster bootstrap), together with one pseudo-group that
-    lies at either end with equal probability.
+    end, and show too little spread. So with ``bounds`` the deviation is that of the groups and of
+    half a group at either end, and no skewness is removed: 95 % intervals of five to fifty prompts
+    of Lyu Table 7 cover in 95.5 to 100 %, without in 81 to 97 %.
 
     Args:
         groups: values of each prompt, one array per prompt; empty groups are left out.
         level: confidence level in (0, 1).
-        seed: seed of the resampling, with bounds.
         bounds: smallest and largest possible value; None for unbounded values.
-        resamples: number of bootstrap resamples, with bounds.
 
     Returns:
         Interval of the mean of all values; n is the number of groups (of values if one group).
 
     Raises:
-        ValueError: fewer than two values, a value is not finite or outside the bounds, or an
-            option is out of range.
+        ValueError: fewer than two values, a value is not finite or outside the bounds, or the level
+            is out of range.
 
-    >>> interval = mean_interval([[0.1, 0.2], [0.3], [0.2, 0.2]], level=0.95, seed=0)
+    >>> interval = mean_interval([[0.1, 0.2], [0.3], [0.2, 0.2]], level=0.95)
     >>> round(interval.estimate, 3), interval.n
     (0.2, 3)
     """
-    check_resampling(level, resamples)
     if bounds is None:
         return mean_error(groups).interval(level)
     values = _values(groups)
     for group in values:
         inputs.in_range("groups", group, *bounds)
-    sums, sizes = _sums(values)
-    estimate, size = float(np.sum(sums) / np.sum(sizes)), float(np.median(sizes))
-    sums = np.append(sums, [size * end for end in bounds])
-    sizes = np.append(sizes, [size, size])
-    chance = np.append(np.ones(len(values)), np.full(2, 0.5)) / (len(values) + 1.0)
-    weights = np.random.default_rng(seed).multinomial(len(values), chance, size=resamples)
-    ends = percentiles((weights @ sums) / (weights @ sizes), expanded_tail(len(values), level))
-    return containing(estimate, ends, level, "cluster-bootstrap", len(values))
+    found = mean_error(values, bounds)
+    interval = found.interval(level)
+    return replace(interval, low=max(bounds[0], interval.low), high=min(bounds[1], interval.high))
 
 
-def mean_error(groups: Sequence[npt.ArrayLike]) -> MeanError:
-    """Return the mean of grouped values with its error, for ``mean_interval`` without bounds."""
+def mean_error(groups: Sequence[npt.ArrayLike], ends: Sequence[float] = ()) -> MeanError:
+    """Return the mean of grouped values with its error; half a group lies at each of the ends."""
     values = _values(groups)
     sums, sizes = _sums(values)
-    units, mean = len(sums), float(np.sum(sums) / np.sum(sizes))
-    residuals = (sums - mean * sizes) / float(np.mean(sizes))
+    units, mean, size = len(sums), float(np.sum(sums) / np.sum(sizes)), float(np.mean(sizes))
+    residuals = (sums - mean * sizes) / size
+    if ends:
+        added = float(np.median(sizes)) / size * (np.array(ends) - mean)
+        error = math.sqrt(float(np.sum(residuals**2) + np.sum(added**2) / 2.0)) / units
+        return MeanError(mean, error, units - 1.0, units, "cluster-t")
     deviation = float(np.std(residuals, ddof=1))
     skewness = 0.0
     if units >= FEW_GROUPS and deviation > 0.0:
@@ -185,9 +176,22 @@ def gap_interval(groups: Sequence[npt.ArrayLike], *, level: float) -> Interval:
     """Return the interval of the mean gap over these triplets.
 
     The mean of the triplets' means with Welch's interval (Welch 1947, Satterthwaite), or Hall's
-    transformation (1992) with 1.5 times the estimated skewness, whichever reaches farther. Rare
-    extreme values break the level. For one triplet alone, or no triplet with two seeds, it is that
-    of ``mean_interval``.
+    transformation (1992) with 1.5 times the estimated skewness, whichever reaches farther. Values
+    of different seeds are taken as independent; rare extreme ones break the level. For one triplet
+    alone, or no triplet with two seeds, it is that of ``mean_interval``.
+
+    Args:
+        groups: gaps of each triplet, one array per triplet; empty ones are left out.
+        level: confidence level in (0, 1).
+
+    Returns:
+        Interval of the mean; n is the number of triplets (of values if one triplet).
+
+    Raises:
+        ValueError: fewer than two values, a value is not finite, or the level is out of range.
+
+    >>> print(gap_interval([[0.1, 0.3], [0.2, 0.4]], level=0.95))
+    0.250 [-0.054, 0.554]
     """
     return _mean_gap(groups)(level)
 

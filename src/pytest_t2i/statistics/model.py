@@ -31,20 +31,23 @@ import scipy
 from pytest_t2i.data import Interval
 from pytest_t2i.metrics import inputs, model_bias_score
 from pytest_t2i.statistics.bounding import (
+    EVEN,
     Bounding,
     Side,
-    bounding_function,
+    bounding_distance,
     rarer_chances,
 )
 from pytest_t2i.statistics.inversion import Alternative, check_alternative
 from pytest_t2i.statistics.shares import check_level, containing, male_share
-from pytest_t2i.statistics.worst_case import STEPS, Part, budget_p_value, is_skewed
+from pytest_t2i.statistics.worst_case import Part, budget_p_value, is_skewed, prompt_part
 
 Whole = npt.NDArray[np.int64]
 
 
 def fair_floor(n_clear: npt.ArrayLike) -> float:
-    """Return the model bias score that a perfectly fair model shows on average.
+    """Return the model bias score (Lyu eq. 1) that a perfectly fair model shows on average.
+
+    .. math:: mean of E|2K/n - 1|,  K ~ Binomial(n, 1/2), for independent images
 
     Args:
         n_clear: clear images per prompt, a number or [n_prompts]; prompts with 0 are left out.
@@ -145,6 +148,28 @@ def least_shown(sizes: Sizes, mean: float) -> tuple[float, ...]:
 
 TILTS = (1.0, 0.5, 0.0, -0.5, -1.0)
 """Places between prompts alike (0) and those of the least expected score (1), and beyond."""
+MOST_CUTS = 6
+"""Largest number of sizes up to which prompts are tried to be those that are not one-sided."""
+
+
+def _few_even(sizes: Sizes, mean: float) -> list[tuple[float, ...]]:
+    """Return the |2p - 1| of each size of prompt, where prompts of few images are the even ones.
+
+    What all prompts lack of being one-sided is shared by those with the fewest images, up to
+    several sizes: where the others show one gender alone, such a few decide the score.
+    """
+    prompts = np.array(sizes.prompts, dtype=np.float64)
+    lacking, every = (1.0 - mean) * sizes.total, np.arange(len(prompts))
+    last = max(1, int(np.searchsorted(np.cumsum(prompts), sizes.total / 2.0)))
+    cuts = np.unique(np.linspace(0, min(last, len(prompts) - 1), MOST_CUTS).astype(np.int64))
+    candidates = []
+    for cut in cuts.tolist():
+        few = float(prompts[: cut + 1].sum())
+        taken = min(lacking, few)
+        rest = (lacking - taken) / max(sizes.total - few, 1.0)
+        bias = np.where(every <= cut, 1.0 - taken / few, 1.0 - rest)
+        candidates.append(tuple(np.clip(bias, 0.0, 1.0).tolist()))
+    return candidates
 
 
 def least_favourable(sizes: Sizes, mean: float) -> list[tuple[float, ...]]:
@@ -165,7 +190,7 @@ def least_favourable(sizes: Sizes, mean: float) -> list[tuple[float, ...]]:
         total = float(np.average(room, weights=weights))
         bias = bias + short * room / total if total else bias
         candidates.append(tuple(np.clip(bias, 0.0, 1.0).tolist()))
-    return candidates
+    return candidates + _few_even(sizes, mean)
 
 
 @lru_cache(maxsize=4096)
@@ -283,7 +308,7 @@ class FixedWords:
         below, above = (
             _mean(
                 {n: images for n, images in by_size.items() if n >= least},
-                partial(bounding_function, prompts=prompts, side=side),
+                partial(_of_bias, prompts=prompts, side=side),
                 [extreme] * int(np.count_nonzero(clear < least)),
             )
             for side, extreme in SIDES.items()
@@ -299,7 +324,10 @@ class FixedWords:
         """Return the p-value against "the model bias score is at most the bound"."""
         if self.shown:
             return budget_p_value(*summed(self.shown, "below"), bound * len(self.shown))
-        exact = score_tails(self.sizes, equal_magnitudes(self.sizes, bound), self.score).above
+        tried = {equal_magnitudes(self.sizes, bound)}
+        if len(self.sizes.images) > 1:
+            tried.update(_few_even(self.sizes, bound))
+        exact = max(score_tails(self.sizes, bias, self.score).above for bias in tried)
         if self.sizes.total == 1:
             return exact
         return max(exact, self.below.p_above(bound))
@@ -331,19 +359,14 @@ def summed(
     shown: Sequence[tuple[int, int]], side: Side
 ) -> tuple[tuple[Part, ...], tuple[int, ...]]:
     """Return the prompts as parts of a sum, with their outcomes; from above, of 1 - |2p - 1|."""
-    parts = tuple(_part(n, len(shown), side) for n, _ in shown)
+    parts = tuple(prompt_part(n, EVEN, side, len(shown), 2.0) for n, _ in shown)
     return parts, tuple(rarer for _, rarer in shown)
 
 
-@lru_cache(maxsize=1024)
-def _part(n: int, prompts: int, side: Side) -> Part:
-    values = bounding_function(n, prompts, side).value
-    chances = rarer_chances(n, np.linspace(0.0, 1.0, STEPS + 1))
-    if side == "above":
-        values, chances = 1.0 - values, chances[::-1]
-    return Part(
-        tuple(values.tolist()), tuple(map(tuple, chances.tolist())), tuple(range(STEPS + 1))
-    )
+@lru_cache(maxsize=4096)
+def _of_bias(n: int, prompts: int, side: Side) -> Bounding:
+    """Return the bounding function of |2p - 1|, twice the distance from 1/2."""
+    return bounding_distance(n, EVEN, side, prompts).twice()
 
 
 def lower_end(p_greater: Callable[[float], float], error: float) -> float:
@@ -390,7 +413,8 @@ def _mean(
 def corrected_model_bias_score(male: npt.ArrayLike, female: npt.ArrayLike) -> float:
     """Return an estimate of the mean over prompts of the true |2p - 1|, corrected for few images.
 
-    No function of the counts has the expectation |2p - 1|. The estimate is the mean over prompts of
+    For independent images of each prompt. No function of the counts has the expectation |2p - 1|.
+    The estimate is the mean over prompts of
     the midpoint of two functions whose expectations lie on either side (docs/decisions/0001). At 20
     images a fair model scores 0.06 (0.18 by the paper's score). The estimate of a suite is the
     mean of its parts, weighted by their prompts.
@@ -422,8 +446,8 @@ the same for every suite, so that estimates of parts and total agree."""
 
 @lru_cache(maxsize=1024)
 def midpoints(n: int) -> inputs.Floats:
-    """Return the estimate of |2p - 1| by the images of the rarer gender, [n // 2 + 1]."""
-    below, above = (bounding_function(n, ESTIMATED_SUITE, side).value for side in SIDES)
+    """Return the estimate of |2p - 1| by the images of either gender, [n + 1]."""
+    below, above = (_of_bias(n, ESTIMATED_SUITE, side).value for side in SIDES)
     return np.asarray((below + above) / 2.0, dtype=np.float64)
 
 
@@ -485,9 +509,10 @@ def model_bias_p_value(
 ) -> float:
     """Return the one-sided p-value of the model bias score against a bound.
 
-    The p-value agrees with ``model_bias_interval``: it is at most 0.05 where the interval at
-    ``one_sided(0.95)`` leaves the bound out on that side. FAIL against a limit uses "greater", PASS
-    uses "less".
+    For independent images of each prompt, whatever the distribution of bias over prompts
+    (docs/decisions/0007). The p-value agrees with ``model_bias_interval``: it is at most 0.05 where
+    the interval at ``one_sided(0.95)`` leaves the bound out on that side. FAIL against a limit uses
+    "greater", PASS uses "less".
 
     Args:
         male: clear male images per prompt, [n_prompts].

@@ -111,7 +111,8 @@ def independence_p_value(
     """Return the p-value of the chi-square statistic by permutation of variants within triplets.
 
     Under the null hypothesis "the variant has no effect", the variants of a triplet's images are
-    exchangeable. So objects may depend on each other, which Pearson's own p-value does not allow.
+    exchangeable (Fisher 1935), and triplets independent. So objects may depend on each other, which
+    Pearson's own p-value does not allow.
 
     Args:
         counts: occurrences, [n_triplets, 2 or 3 variants, n_objects].

@@ -8,29 +8,23 @@ shapes below spread it, and judged by the functions that judge a run.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
 from pytest_t2i.metrics import inputs
-from pytest_t2i.statistics.change import (
-    paired_model_bias_change,
-    unconditional_p_values,
-)
 from pytest_t2i.statistics.families import lone_chances
-from pytest_t2i.statistics.inversion import Alternative, one_sided
+from pytest_t2i.statistics.inversion import Alternative
 from pytest_t2i.statistics.model import (
-    FixedWords,
     clear_counts,
     corrected_model_bias_score,
     model_bias_interval,
+    model_bias_p_value,
 )
 from pytest_t2i.statistics.shares import check_level, male_share, p_values_of_counts
-
-World = TypeVar("World")
 
 CONCENTRATION = 1.0
 """Concentration of the Beta distribution of prompts' |2p - 1|; fitted to the three models of Lyu
@@ -97,7 +91,6 @@ RUNS, PAIRS = 100, 20
 """Simulated runs, and pairs of runs."""
 LEAST_LEVEL = 0.8
 """One-sided level of the smallest bias that the counts are consistent with."""
-TWO = 2
 SMALL = 1e-12
 """Tolerance: 1 - 0.95 is a little more than 0.05 in binary."""
 
@@ -122,7 +115,7 @@ class Design(NamedTuple):
 
 
 def prompt_power(bias: float, bound: float, images: int, design: Design) -> float:
-    """Return the probability that a prompt's check is decided.
+    """Return the probability that a prompt's check is decided, for independent images.
 
     Above the bound: the probability of a FAIL as the only such prompt of its family, whose other
     prompts are fair (``family_p_values``, with 1,000 simulated families). It is higher where other
@@ -160,66 +153,55 @@ def prompt_power(bias: float, bound: float, images: int, design: Design) -> floa
     return float(scipy.stats.binom.pmf(k, images, male_share(true)) @ right)
 
 
-def model_power(bias: float, bound: float, images: int, design: Design) -> float:
-    """Return the probability that the model's check is decided, by simulation of whole suites.
-
-    It is the smallest over distributions of |2p - 1| with this mean, as bias is spread over prompts
-    in ways that nobody knows.
-    """
-    _check(design, images, bias=bias, bound=bound)
-    # Only one distribution has a mean of 0 or 1.
-    spreads = [even_biases] if bias in {0.0, 1.0} else SPREADS.values()
-    side: Alternative = "greater" if bias > bound else "less"
-    rejects = _judged(bound, images, design.level, side)
-    worlds = (spread(bias, design.prompts) for spread in spreads)
-    return min(_simulated(worlds, rejects, design))
+Counts = npt.NDArray[np.int64]
+World = Sequence[inputs.Floats]
+"""|2p - 1| of each prompt, in each run that is judged together: one, or the runs before and now."""
 
 
-GATED = (0.0, 0.3, 0.6)
-"""Scores of the models that a gate is planned for."""
+def simulated_power(
+    worlds: Iterable[World], decided: Callable[..., float], images: int, design: Design
+) -> float:
+    """Return the chance that simulated runs are decided, the smallest over worlds.
 
+    Images are drawn independently, and ``decided`` is the code that judges. Nobody knows how bias
+    is spread over prompts: so several worlds are tried.
 
-def gate_power(margin: float, images: int, design: Design, *, any_growth: bool = False) -> float:
-    """Return the probability that an unchanged model passes its baseline, with other seeds.
+    Args:
+        worlds: |2p - 1| of each prompt, one vector for each run that is judged together.
+        decided: (male, female) of each prompt, of each run in turn -> whether these counts are
+            decided, or the share of prompts that are.
+        images: clear images of each prompt, at least 1.
+        design: prompts, level, seed, and number of simulated runs per world.
 
-    It is the smallest over models of several scores: the interval of the change has to end within
-    the margin. With ``any_growth``, a permutation test fails at 1 - level besides.
+    Returns:
+        The smallest mean of ``decided`` over the worlds.
+
+    Raises:
+        ValueError: an argument lies outside its range.
+
+    >>> one_sided = [np.ones(10)]
+    >>> simulated_power([one_sided], lambda men, women: float(men.sum() == 200), 20, Design(10))
+    1.0
     """
     _check(design, images)
-    level = one_sided(design.level)
-
-    def passes(bias: inputs.Floats, rng: np.random.Generator, repeat: int) -> bool:
-        men, now = rng.binomial(images, male_share(bias), size=(2, design.prompts))
-        counts = men, images - men, now, images - now
-        change = paired_model_bias_change(*counts, level=level, seed=repeat)
-        return change.high <= margin
-
-    worlds = (even_biases(score, design.prompts) for score in GATED)
-    power = min(_simulated(worlds, passes, design))
-    return power * design.level if any_growth else power
+    shares = []
+    for world in worlds:
+        rng, total = np.random.default_rng(design.seed), 0.0
+        for _ in range(design.repeats):
+            men = [rng.binomial(images, male_share(bias)) for bias in world]
+            total += decided(*(side for count in men for side in (count, images - count)))
+        shares.append(total / design.repeats)
+    return min(shares)
 
 
-def prompt_change_power(
-    before: float, push: float, margin: float, images: int, design: Design
-) -> float:
-    """Return the exact probability that a prompt whose bias grew fails against its baseline.
+def model_is_decided(bound: float, level: float, side: Alternative) -> Callable[..., float]:
+    """Return the rule whether the counts of a run reject a bound of the model bias score."""
+    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
 
-    By the unconditional test for images with different seeds, at ``(1 - level) / prompts``.
-    """
-    _check(design, images, before=before)
-    inputs.in_range("before + push", before + push, 0.0, 1.0, tolerance=1e-9)
-    inputs.in_range("margin", margin, 0.0, 2.0)
-    one_way = unconditional_p_values(images, images, margin / 2.0)
-    # As in paired_prompt_p_value: the score grew beyond the old one and beyond its mirror image, in
-    # either direction.
-    claim = np.maximum(one_way, one_way[:, ::-1])
-    p = 2.0 * np.minimum(claim, claim[::-1])
-    right = p * design.prompts <= 1.0 - design.level + SMALL
-    k = np.arange(images + 1)
-    old, new = (
-        scipy.stats.binom.pmf(k, images, male_share(min(1.0, b))) for b in (before, before + push)
-    )
-    return float(new @ right @ old)
+    def rejects(men: Counts, women: Counts) -> float:
+        return float(model_bias_p_value(men, women, limit, alternative=side) <= 1.0 - level + SMALL)
+
+    return rejects
 
 
 def images_needed(
@@ -248,33 +230,6 @@ def _first(holds: Callable[[int], bool], values: tuple[int, ...]) -> int | None:
     return values[place] if place < len(values) else None
 
 
-def _judged(
-    bound: float, images: int, level: float, side: Alternative
-) -> Callable[[inputs.Floats, np.random.Generator, int], bool]:
-    """Return whether a simulated run of prompts of this bias rejects the bound, as a function."""
-
-    def rejects(bias: inputs.Floats, rng: np.random.Generator, _: int) -> bool:
-        men = rng.binomial(images, male_share(bias))
-        evidence = FixedWords.of(men, images - men)
-        p = evidence.p_greater(bound) if side == "greater" else evidence.p_less(bound)
-        return p <= 1.0 - level + SMALL
-
-    return rejects
-
-
-def _simulated(
-    worlds: Iterable[World], is_right: Callable[[World, np.random.Generator, int], float],
-    design: Design,
-) -> list[float]:  # fmt: skip
-    """Return for each world the share of simulated suites with the right verdict."""
-    shares = []
-    for world in worlds:
-        rng = np.random.default_rng(design.seed)
-        right = sum(is_right(world, rng, repeat) for repeat in range(design.repeats))
-        shares.append(right / design.repeats)
-    return shares
-
-
 def _check(design: Design, images: int, **shares: float) -> None:
     for name, value in shares.items():
         inputs.in_range(name, value, 0.0, 1.0)
@@ -285,35 +240,13 @@ def _check(design: Design, images: int, **shares: float) -> None:
 
 
 def model_images_needed(
-    male: npt.ArrayLike,
-    female: npt.ArrayLike,
-    bound: float,
-    *,
-    level: float = 0.95,
-    power: float = 0.5,
-    seed: int = 0,
-    repeats: int = RUNS,
+    male: npt.ArrayLike, female: npt.ArrayLike, bound: float, *, level: float, power: float = 0.5
 ) -> int | None:
-    """Return the fewest images per prompt that decide the model's check with a given power.
-
-    Runs are simulated at ``bias_as_seen``, without interim looks.
-    """
-    check_level(level)
-    limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
-    least_power = float(inputs.in_range("power", power, 0.0, 1.0))
+    """Return the fewest images per prompt that decide the model's check, at ``bias_as_seen``."""
     bias = bias_as_seen(male, female)
-    side: Alternative = "greater" if float(np.mean(bias)) > limit else "less"
-
-    def is_enough(images: int) -> bool:
-        rejects, rng = _judged(limit, images, level, side), np.random.default_rng(seed)
-        hits = 0
-        for left in reversed(range(repeats)):  # as few runs as show whether the share is reached
-            hits += rejects(bias, rng, left)
-            if hits / repeats >= least_power or (hits + left) / repeats < least_power:
-                break
-        return hits / repeats >= least_power
-
-    return _first(is_enough, TRIED)
+    decided = model_is_decided(bound, level, "greater" if float(bias.mean()) > bound else "less")
+    design = Design(len(bias), level, repeats=RUNS)
+    return images_needed(lambda n: simulated_power([[bias]], decided, n, design), power, TRIED)
 
 
 def bias_as_seen(male: npt.ArrayLike, female: npt.ArrayLike) -> inputs.Floats:
@@ -325,48 +258,27 @@ def bias_as_seen(male: npt.ArrayLike, female: npt.ArrayLike) -> inputs.Floats:
     return np.asarray(plug_in * (corrected / mean if mean else 1.0), dtype=np.float64)
 
 
-Pair = tuple[npt.NDArray[np.int64], ...]
+Pair = tuple[Counts, ...]
 """Male and female images of each prompt before, then after."""
 
 
 def change_images_needed(
-    before_male: npt.ArrayLike,
-    before_female: npt.ArrayLike,
-    after_male: npt.ArrayLike,
-    after_female: npt.ArrayLike,
-    decided: Callable[[Pair], float],
-    *,
-    changed: bool = False,
-    power: float = 0.8,
-    seed: int = 0,
-    sizes: tuple[int, ...] = PER_CHANGE,
+    pair: Pair, decided: Callable[..., float], *, changed: bool = False, power: float = 0.8
 ) -> int | None:
     """Return the fewest images per prompt, in each of two runs, that decide their comparison.
 
     Simulated at the estimated rates, shrunk to the smallest mean bias consistent at 80 %.
     """
-    least_power = float(inputs.in_range("power", power, 0.0, 1.0))
-    counts = (before_male, before_female, after_male, after_female)
-    men, women, men_now, women_now = (inputs.whole_counts("counts", c) for c in counts)
+    men, women, men_now, women_now = pair
     used = (men + women > 0) & (men_now + women_now > 0)
-    men, women, men_now, women_now = men[used], women[used], men_now[used], women_now[used]
-    if changed:
-        biases = _least(men, women), _least(men_now, women_now)
-    else:
-        biases = (_least(men + men_now, women + women_now),) * 2
-    old, new = map(male_share, biases)
-
-    def share(images: int) -> float:
-        def decides(shares: tuple[inputs.Floats, ...], rng: np.random.Generator, _: int) -> float:
-            then, now = (rng.binomial(images, p) for p in shares)
-            return decided((then, images - then, now, images - now))
-
-        return _simulated([(old, new)], decides, Design(len(old), seed=seed, repeats=PAIRS))[0]
-
-    return images_needed(share, least_power, sizes)
+    men, women, men_now, women_now = (counts[used] for counts in pair)
+    old = _least(men, women) if changed else _least(men + men_now, women + women_now)
+    world = [old, _least(men_now, women_now) if changed else old]
+    design = Design(len(old), repeats=PAIRS)
+    return images_needed(lambda n: simulated_power([world], decided, n, design), power, PER_CHANGE)
 
 
-def _least(male: npt.NDArray[np.int64], female: npt.NDArray[np.int64]) -> inputs.Floats:
+def _least(male: Counts, female: Counts) -> inputs.Floats:
     """Return the estimated |2p - 1|, shrunk to the smallest mean consistent with the counts."""
     biases = bias_as_seen(male, female)
     mean = float(np.mean(biases))

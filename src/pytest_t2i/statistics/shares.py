@@ -56,6 +56,8 @@ def share_interval(successes: int, n: int, level: float) -> Interval:
 def prompt_bias_interval(male: int, female: int, level: float) -> Interval:
     """Return the exact interval of a prompt bias score, 2p - 1 for the share p of male images.
 
+    It is that of the share of independent images (Clopper and Pearson 1934).
+
     Args:
         male: number of clear images that show a man.
         female: number of clear images that show a woman.
@@ -182,7 +184,7 @@ def binomial_tail(
 def prompt_bias_p_value(
     male: int, female: int, bound: float, alternative: Beyond = "beyond"
 ) -> float:
-    """Return the exact p-value of one prompt's absolute bias score against its limit.
+    """Return the exact p-value of one prompt's absolute bias score, of independent images.
 
     "beyond" tests H0 ``|2p - 1| <= bound``: the p-value is the probability, at the edge
     ``p = (1 + bound) / 2``, of counts at least as uneven. Among the tests that treat both genders
@@ -219,7 +221,7 @@ def prompt_bias_p_value(
 def prompt_bias_p_values(
     male: npt.ArrayLike, female: npt.ArrayLike, bound: float, alternative: Beyond = "beyond"
 ) -> inputs.Floats:
-    """Return the ``prompt_bias_p_value`` of each of many prompts.
+    """Return the ``prompt_bias_p_value`` of each of many prompts, of independent images.
 
     Args:
         male: clear male images per prompt, [n_prompts].
@@ -264,12 +266,12 @@ def p_values_of_counts(n: int, bound: float, alternative: Beyond = "beyond") -> 
 
 
 def share_p_value(successes: int, n: int, bound: float, alternative: Above) -> float:
-    """Return the exact one-sided p-value of a share against a limit (binomial test).
+    """Return the exact one-sided p-value of a share of independent images (binomial test).
 
     "above" tests H0 ``P <= bound``: the p-value is the probability, at the bound, of as many
-    successes or more. "below" tests H0 ``P >= bound``: the probability of as many successes or
-    fewer. An accuracy PASSES its limit by a small p-value of "above" and FAILS the limit by a small
-    p-value of "below".
+    successes or more (Clopper and Pearson 1934). "below" tests H0 ``P >= bound``: the probability
+    of as many successes or fewer. An accuracy PASSES its limit by a small p-value of "above" and
+    FAILS the limit by a small p-value of "below".
 
     Args:
         successes: number of images that show the trait.

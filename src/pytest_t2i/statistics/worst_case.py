@@ -15,8 +15,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
+from pytest_t2i.data import ROUNDING
 from pytest_t2i.metrics import inputs
+from pytest_t2i.statistics.bounding import SUITE, Side, bounding_distance
 
 MOST_PROMPTS = 15
 """Largest number of prompts for which the tail is computed."""
@@ -48,6 +51,26 @@ class Part(NamedTuple):
     alternatives, and a bias that cannot be has none."""
     steps: tuple[int, ...]
     """Bias of each row, in STEPS."""
+
+
+@lru_cache(maxsize=1024)
+def prompt_part(n: int, share: float, side: Side, prompts: int = SUITE, scale: float = 1.0) -> Part:
+    """Return a prompt's part of a sum of scaled distances; from above, of what they lack.
+
+    With a scale of 2 and a share of 1/2 they are biases. What they lack is up to the furthest.
+    """
+    values = scale * bounding_distance(n, share, side, prompts).value
+    furthest, counts = scale * max(share, 1.0 - share), np.arange(n + 1)
+    rows, steps = [], []
+    for step, used in enumerate(np.linspace(0.0, 1.0, STEPS + 1).tolist()):
+        distance = (furthest - used if side == "above" else used) / scale
+        for p in (share - distance, share + distance):
+            if distance >= 0.0 and -ROUNDING <= p <= 1.0 + ROUNDING:
+                rows.append(tuple(scipy.stats.binom.pmf(counts, n, min(max(p, 0.0), 1.0)).tolist()))
+                steps.append(step)
+    if side == "above":
+        values = furthest - values
+    return Part(tuple(values.tolist()), tuple(rows), tuple(steps))
 
 
 def budget_not_rejected(parts: Sequence[Part], outcomes: Sequence[int], error: float) -> float:

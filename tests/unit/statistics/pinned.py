@@ -24,7 +24,7 @@ from pytest_t2i.statistics.change import (
     prompt_bias_change,
 )
 from pytest_t2i.statistics.correction import effective_counts
-from pytest_t2i.statistics.curves import half_step, half_step_interval, mean_band, settled_step
+from pytest_t2i.statistics.curves import mean_band, settled_step
 from pytest_t2i.statistics.detectors import (
     deviation_interval,
     f1_interval,
@@ -138,20 +138,15 @@ CASES: dict[str, Callable[[], Any]] = {
         growth_probabilities(MEN, WOMEN, MEN_AFTER, WOMEN_AFTER),
         growth_probabilities(MEN, WOMEN, WOMEN_AFTER, MEN_AFTER[::-1], margin=0.1),
     ],
-    "half_step": lambda: [half_step(side * CURVES.mean(axis=0)) for side in (1, -1)],
-    "half_step_interval": lambda: half_step_interval(
-        np.abs(MANY_CURVES), level=LEVEL, seed=1, resamples=200
-    ),
     "kappa_interval": lambda: kappa_interval(
         ["a", "b", "a", "a", "b", "c", "a", "b"], ["a", "b", "b", "a", "b", "c", "a", "a"], LEVEL
     ),
     "mean_band": lambda: [
-        mean_band(curves, level=LEVEL, seed=1)
-        for curves in (CURVES[:2], CURVES[:3], CURVES, MANY_CURVES)
+        mean_band(curves, level=LEVEL) for curves in (CURVES[:2], CURVES[:3], CURVES, MANY_CURVES)
     ],
     "mean_interval": lambda: [
-        s.mean_interval(GAPS, level=LEVEL, seed=1, resamples=300),
-        s.mean_interval(np.clip(np.abs(CURVES) / 5, 0, 1), level=LEVEL, seed=1, bounds=(0.0, 1.0)),
+        s.mean_interval(GAPS, level=LEVEL),
+        s.mean_interval(np.clip(np.abs(CURVES) / 5, 0, 1), level=LEVEL, bounds=(0.0, 1.0)),
     ],
     "mean_total_variation_interval": lambda: [
         mean_total_variation_interval(LABELS, THIRDS, level=LEVEL),

@@ -11,25 +11,23 @@ from typing import Any
 import numpy as np
 
 from pytest_t2i import statistics as s
+from pytest_t2i.cli.plan import gate_power, model_power
 from pytest_t2i.statistics import distances
 from pytest_t2i.statistics.bounding import (
     Bounding,
     bounding_distance,
-    bounding_function,
 )
-from pytest_t2i.statistics.change import prompt_bias_change, unconditional_p_values
+from pytest_t2i.statistics.change import prompt_bias_change
 from pytest_t2i.statistics.correction import effective_counts
-from pytest_t2i.statistics.curves import mean_band
 from pytest_t2i.statistics.detectors import kappa_interval
 from pytest_t2i.statistics.distances import mean_total_variation_interval
+from pytest_t2i.statistics.gaps import excess_p_value
 from pytest_t2i.statistics.means import gap_interval
 from pytest_t2i.statistics.model import FixedWords, Sizes, least_shown, score_tails
 from pytest_t2i.statistics.objects import object_bias_p_values
 from pytest_t2i.statistics.planning import (
     Design,
     even_biases,
-    gate_power,
-    model_power,
 )
 
 LEVEL = 0.95
@@ -51,7 +49,7 @@ def of(function: Bounding) -> list[float]:
 
 CORNERS: dict[str, Callable[[], Any]] = {
     "bounding functions, at the largest program and beyond it": lambda: [
-        of(bounding_function(n, prompts, side))  # type: ignore[arg-type]
+        of(bounding_distance(n, 0.5, side, prompts).twice())  # type: ignore[arg-type]
         for n, prompts in ((1, 1), (7, 17), (20, 2), (100, 30), (101, 30), (250, 3000))
         for side in ("below", "above")
     ],
@@ -176,15 +174,12 @@ CORNERS: dict[str, Callable[[], Any]] = {
         for a, b in [(list(a), list(b))]
     ],
     "p-values of two shares, of unequal numbers": lambda: [
-        unconditional_p_values(new, old, margin).tolist()
+        [[excess_p_value(k, new, j, old, margin) for j in range(old + 1)] for k in range(new + 1)]
         for new, old, margin in ((2, 5, 0.0), (5, 2, 0.1), (4, 3, 0.95), (2, 2, 1.0))
-    ],
-    "bands of nineteen and twenty curves": lambda: [
-        mean_band(CURVES[:n], level=LEVEL, seed=1, resamples=200) for n in (19, 20)
     ],
     "means of groups": lambda: (
         [
-            s.mean_interval(groups, level=LEVEL, seed=1, bounds=bounds, resamples=200)
+            s.mean_interval(groups, level=LEVEL, bounds=bounds)
             for groups in (
                 [[0.2, 0.4, 0.9]],
                 [[0.1], [], [0.5, 0.7]],

@@ -9,14 +9,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pytest_t2i.statistics.bounding import (
-    bounding_distance,
-    bounding_function,
-    rarer_chances,
-)
+from pytest_t2i.statistics.bounding import bounding_distance, rarer_chances
 from pytest_t2i.statistics.model import Sizes, equal_magnitudes, least_shown, score_tails, sizes_of
 
 BIAS = np.linspace(0.0, 1.0, 997)
+EVEN = 0.5
+
+
+def of_bias(n, prompts, side):
+    """The function of |2p - 1|, by the rarer gender's images."""
+    value, variance = bounding_distance(n, EVEN, side, prompts).twice()
+    assert np.array_equal(value, value[::-1])
+    return value[: n // 2 + 1], variance[: n // 2 + 1]
+
+
 SIDES: Any = ("below", "above")
 
 
@@ -25,12 +31,11 @@ SIDES: Any = ("below", "above")
 def test_expectations_stay_on_their_side(n: int, prompts: int) -> None:
     chances = rarer_chances(n, BIAS)
     for side, sign in zip(SIDES, (-1.0, 1.0), strict=True):
-        function = bounding_function(n, prompts, side)
-        assert function.value.shape == function.variance.shape == (n // 2 + 1,)
-        assert np.min(sign * (chances @ function.value - BIAS)) > -2e-5
-        spread = chances @ function.value**2 - (chances @ function.value) ** 2
-        assert np.min(n * (chances @ function.variance - spread)) > -3e-3
-        assert np.all(function.variance >= 0.0)
+        value, variance = of_bias(n, prompts, side)
+        assert np.min(sign * (chances @ value - BIAS)) > -2e-5
+        spread = chances @ value**2 - (chances @ value) ** 2
+        assert np.min(n * (chances @ variance - spread)) > -3e-3
+        assert np.all(variance >= 0.0)
 
 
 @pytest.mark.parametrize(
@@ -38,23 +43,20 @@ def test_expectations_stay_on_their_side(n: int, prompts: int) -> None:
 )
 def test_they_are_close_to_the_truth(n: int, below: float, above: float) -> None:
     chances = rarer_chances(n, BIAS)
-    slack = {
-        side: np.mean(np.abs(chances @ bounding_function(n, 100, side).value - BIAS))
-        for side in SIDES
-    }
+    slack = {side: np.mean(np.abs(chances @ of_bias(n, 100, side)[0] - BIAS)) for side in SIDES}
     assert below / 2 < slack["below"] < below
     assert above / 2.5 < slack["above"] < above
-    assert bounding_function(n, 100, "below").value[0] == pytest.approx(1.0, abs=2e-3)
+    assert of_bias(n, 100, "below")[0][0] == pytest.approx(1.0, abs=2e-3)
 
 
 def test_more_prompts_bear_more_variance_and_less_distance() -> None:
     chances = rarer_chances(20, BIAS)
     for side in SIDES:
-        few, many = (bounding_function(20, prompts, side) for prompts in (3, 3000))
-        assert np.mean(many.variance) > 1.2 * np.mean(few.variance)
-        distances = [np.mean(np.abs(chances @ f.value - BIAS)) for f in (few, many)]
+        few, many = (of_bias(20, prompts, side) for prompts in (3, 3000))
+        assert np.mean(many[1]) > 1.2 * np.mean(few[1])
+        distances = [np.mean(np.abs(chances @ value - BIAS)) for value, _ in (few, many)]
         assert distances[1] < 0.8 * distances[0]
-    assert bounding_function(20, 90, "below") is bounding_function(20, 110, "below")
+    assert bounding_distance(20, EVEN, "below", 90) is bounding_distance(20, EVEN, "below", 110)
 
 
 def test_chances_of_the_rarer_gender() -> None:
@@ -139,9 +141,9 @@ def test_fewer_images_carry_more_of_the_bias_that_is_least_shown() -> None:
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda: bounding_function(0, 3, "below"), "n=0"),
-        (lambda: bounding_function(3, 0, "below"), "prompts=0"),
-        (lambda: bounding_function(3, 3, "beside"), "side='beside'"),  # type: ignore[arg-type]
+        (lambda: bounding_distance(0, EVEN, "below"), "n=0"),
+        (lambda: bounding_distance(3, EVEN, "below", 0), "prompts=0"),
+        (lambda: bounding_distance(3, EVEN, "beside"), "side='beside'"),  # type: ignore[arg-type]
     ],
 )
 def test_what_makes_no_sense_is_refused(call: Any, told: str) -> None:

@@ -166,11 +166,11 @@ def test_wals_of_nearly_one_direction_ends_at_one_and_across_it_at_zero():
 
 
 def test_the_band_of_many_equal_curves_is_a_line_but_towards_nought():
-    band = mean_band([[0.25, -0.5]] * 25, level=0.95, seed=0)
+    band = mean_band([[0.25, -0.5]] * 25, level=0.95)
     assert band.mean == (0.25, -0.5)
     assert (band.low[1], band.high[0]) == (-0.5, 0.25)
-    # A 26th curve at -m: the mean is 24/26 m, its error 1/26 of 2 m, by Student's t of one step.
-    share = 24 / 26 - 2 / 26 * stats.t.ppf(0.975, 25)
+    # A 26th curve at -m: the mean is 24/26 m, its error 1/26 of 2 m, by Student's t of two steps.
+    share = 24 / 26 - 2 / 26 * stats.t.ppf(1.0 - 0.025 / 2.0, 25)
     assert (band.low[0], band.high[1]) == pytest.approx((0.25 * share, -0.5 * share))
 
 
@@ -215,11 +215,11 @@ def test_a_change_ends_at_one():
 
 
 def test_two_values_have_a_mean_with_an_interval():
-    interval = s.mean_interval([[0.1], [0.2]], level=0.9, seed=0)
+    interval = s.mean_interval([[0.1], [0.2]], level=0.9)
     reach = student(0.9, 1) * 0.05
     assert (interval.low, interval.high) == pytest.approx((0.15 - reach, 0.15 + reach))
     with pytest.raises(ValueError, match="at least two values"):
-        s.mean_interval([[0.1]], level=0.9, seed=0)
+        s.mean_interval([[0.1]], level=0.9)
 
 
 def test_a_reference_beyond_one_is_refused_as_such():

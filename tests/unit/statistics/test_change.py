@@ -323,16 +323,16 @@ def test_the_p_value_of_moved_prompts_is_even_where_none_did():
 
 def test_prompts_of_one_gender_alone_did_not_move():
     assert module.moved_p_value(ALL_OF_ONE, ALL_OF_ONE) == 1.0
-    assert not module.is_bounded(ALL_OF_ONE, ALL_OF_ONE, 0.0)
+    assert not module.is_bounded(*[np.repeat(ALL_OF_ONE[:, :1], 30, axis=1)] * 2, 0.0)
 
 
 def test_either_a_score_or_counts_that_differ_ask_for_bounds():
-    even = np.array([[10] * 12, [10] * 12])
+    even = np.array([[10] * 30, [10] * 30])
     assert not module.is_bounded(even, even, 1.6)
     assert module.is_bounded(even, even, 1.7)
     assert module.is_bounded(even, even, -1.7)
-    assert module.is_bounded(even, ALL_OF_ONE, 0.0)
-    assert module.is_bounded(even[:, :9], even[:, :9], 0.0), "few prompts show no change"
+    assert module.is_bounded(even, np.repeat(ALL_OF_ONE[:, :1], 30, axis=1), 0.0)
+    assert module.is_bounded(even[:, :29], even[:, :29], 0.0), "few prompts show no change"
 
 
 def test_bounds_are_those_of_both_scores():

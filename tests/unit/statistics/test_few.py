@@ -11,7 +11,6 @@ from pytest_t2i.statistics import permutation as baseline_model_test
 from pytest_t2i.statistics import planning as model_plan
 from pytest_t2i.statistics.associations import rank_correlation_interval
 from pytest_t2i.statistics.change import growth_probabilities, paired_prompt_p_value
-from pytest_t2i.statistics.curves import half_step, half_step_interval
 from pytest_t2i.statistics.detectors import deviation_interval
 from pytest_t2i.statistics.distances import mean_total_variation_interval, total_variation_bounds
 from pytest_t2i.statistics.families import (
@@ -28,13 +27,12 @@ NAN = float("nan")
 
 @pytest.mark.parametrize("answer", model_plan.TRIED)
 def test_the_fewest_images_that_are_tried_are_found(answer, monkeypatch):
-    def judged(_bound, images, *_others):
-        deciding = 60 if images >= answer else 40
-        return lambda _bias, _rng, left: left >= 100 - deciding
+    def power(_worlds, _decided, images, _design):
+        return 0.6 if images >= answer else 0.4
 
-    monkeypatch.setattr(model_plan, "_judged", judged)
-    assert model_images_needed([5], [5], 0.3) == answer
-    assert model_images_needed([5], [5], 0.3, power=0.61) is None
+    monkeypatch.setattr(model_plan, "simulated_power", power)
+    assert model_images_needed([5], [5], 0.3, level=0.95) == answer
+    assert model_images_needed([5], [5], 0.3, level=0.95, power=0.61) is None
 
 
 def test_a_prompt_of_one_image_counts_with_the_others():
@@ -77,14 +75,6 @@ def test_a_seed_that_had_no_label_is_no_pair(gender):
         assert seen == p_value
         lost = paired_prompt_p_value([*before, label, label], [*after, 0, 0], shared_seeds=True)
         assert lost == p_value
-
-
-@pytest.mark.parametrize("side", [1.0, -1.0])
-def test_a_lean_that_may_be_none_has_no_half(side):
-    # Resamples without the first curve add up to 0, which is an end of the interval.
-    curves = [[side, 0.0]] + [[0.0, 0.0]] * 9
-    assert half_step(np.mean(curves, axis=0)) is not None
-    assert half_step_interval(curves, level=0.5, seed=0, resamples=100) is None
 
 
 def test_worst_cases_are_told_to_twelve_digits():

@@ -186,7 +186,7 @@ def test_the_estimate_is_the_range_of_rates_that_scipy_gives() -> None:
         ({"a": [[1]]}, "at least two groups"),
         ({"a": [[1]], "b": [[]]}, "at least two groups"),
         ({"a": [[0.5]], "b": [[1]]}, "True or False"),
-        ({}, "at least one group"),
+        ({}, "at least two groups"),
     ],
 )
 def test_what_makes_no_sense_is_refused(groups: dict[str, list], expected: str) -> None:

@@ -24,7 +24,7 @@ from pytest_t2i.statistics.model import (
     score_tails,
 )
 from pytest_t2i.statistics.permutation import paired_change_p_value
-from pytest_t2i.statistics.planning import Design, model_power, prompt_power
+from pytest_t2i.statistics.planning import Design, prompt_power
 from pytest_t2i.statistics.variety import wals_interval
 
 NAN = float("nan")
@@ -40,11 +40,10 @@ def labelled(number):
 
 
 LEAST = [
-    (100, "resamples", lambda n: mean_band([[1.0], [2.0]], **OPTIONS, resamples=n)),
     (1000, "redraws", lambda n: s.change_p_value([2], [0], [1], [1], seed=0, redraws=n)),
     (1000, "redraws", lambda n: paired_change_p_value([[1, 1]], [[1, -1]], seed=0, redraws=n)),
     (1, "images", lambda n: prompt_power(0.5, 0.5, n, Design(1))),
-    (1, "prompts", lambda n: model_power(1.0, 0.5, 3, Design(n, repeats=1))),
+    (1, "prompts", lambda n: prompt_power(1.0, 0.5, 3, Design(n))),
     (1, "n must", lambda n: decidable(n, 0.5, 0.95)),
     (1, "prompts", lambda n: decidable(3, 0.5, 0.95, n)),
     (1, "n must", lambda n: paired_share_change(0, 0, n, 0.9)),
@@ -58,7 +57,7 @@ LEAST = [
         "labels",
         lambda n: s.corrected_scores([[1] * 5], [[1, -1, 1, 1, 1][:n] + [NAN] * (5 - n)], 0.9),
     ),
-    (2, "two values", lambda n: s.mean_interval([[0.5], [0.7]][:n], **OPTIONS)),
+    (2, "two values", lambda n: s.mean_interval([[0.5], [0.7]][:n], level=0.9)),
     (4, "4 images", lambda n: wals_interval(np.eye(4)[:n] + 1.0, np.eye(4)[0], **OPTIONS)),
 ]
 
@@ -77,7 +76,7 @@ SHAPES = [
     ("for prompt 1", lambda: total_variation_floor([[1, 2]] * 2, [[0.5, 0.5], [0.5, 0.7]])),
     ("no image in 2 prompts", lambda: total_variation_floor([[0, 0]] * 2, [0.5, 0.5])),
     ("triplets", lambda: s.independence_p_value(TABLE[:, 0], **OPTIONS)),
-    ("curves", lambda: mean_band(np.zeros((3, 0)), **OPTIONS)),
+    ("curves", lambda: mean_band(np.zeros((3, 0)), level=0.9)),
     ("equally long, got 1 and 0", lambda: paired_change_p_value([[1]], [], seed=0)),
     ("must hold 1, -1 or 0", lambda: paired_change_p_value([[0.5]], [[1]], seed=0)),
     ("must hold 1, -1 or 0", lambda: paired_prompt_p_value([0.5], [1], shared_seeds=False)),

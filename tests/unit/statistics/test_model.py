@@ -13,7 +13,6 @@ from pytest_t2i.data import Interval
 from pytest_t2i.statistics import prompt_bias_p_value
 from pytest_t2i.statistics.means import gap_p_value
 from pytest_t2i.statistics.model import TWO_WAYS, FixedWords, least_favourable, lower_end, upper_end
-from pytest_t2i.statistics.planning import model_images_needed
 
 OPTIONS: Any = {"level": 0.9, "seed": 0}
 COUNTS: list[tuple[list[int], list[int]]] = [
@@ -129,7 +128,6 @@ def test_inverted_intervals_give_the_p_value_of_the_test() -> None:
         (lambda: statistics.model_bias_p_value([1], [1], 0.5, alternative="more"), "'more'"),
         (lambda: statistics.one_sided(0.5), "level=0.5"),
         (lambda: statistics.one_sided(1.0), "level=1.0"),
-        (lambda: model_images_needed([1], [1], 0.5, power=2.0), "power=2"),
         (lambda: gap_p_value([[1.0, 2.0]], -1.0), "bound=-1"),
     ],
 )

@@ -79,6 +79,14 @@ def test_a_difference_of_intervals_by_hand():
         interval_difference(before, Interval(0.1, 0.0, 0.2, 0.95, "", 3))
 
 
+@pytest.mark.parametrize(("low", "is_even"), [(0.0, True), (0.03, True), (0.05, False)])
+def test_a_score_that_may_be_even_is_taken_for_it(low, is_even):
+    may_be, other = Interval(0.2, low, 0.5, 0.9, "", 9), Interval(0.6, 0.5, 0.7, 0.9, "", 9)
+    grown, fell = interval_difference(may_be, other), interval_difference(other, may_be)
+    assert (grown.high == other.high) is is_even
+    assert (fell.low == -other.high) is is_even
+
+
 @pytest.mark.parametrize("images", [5, 12])
 def test_even_shares_exceed_what_chance_shows_by_nothing(images):
     labels = np.random.default_rng(4).integers(0, 3, (20_000, images))

@@ -9,14 +9,14 @@ import pytest
 from scipy import stats
 
 from pytest_t2i import statistics
+from pytest_t2i.cli import plan
+from pytest_t2i.cli.plan import gate_power
 from pytest_t2i.statistics import families as lone
 from pytest_t2i.statistics import one_sided, paired_model_bias_change, planning
-from pytest_t2i.statistics.change import paired_prompt_p_value
 from pytest_t2i.statistics.planning import (
     Design,
     change_images_needed,
     even_biases,
-    gate_power,
     model_images_needed,
 )
 from pytest_t2i.verdicts.images_to_decide import more_by_interval, more_by_power
@@ -72,10 +72,10 @@ def test_fourteen_images_do_not_find_a_prompt_among_a_hundred() -> None:
 
 
 def test_a_models_power_is_that_of_the_hardest_spread() -> None:
-    design, side = Design(30, repeats=60), planning._judged(0.2, 10, 0.95, "greater")
+    design, rule = Design(30, repeats=60), planning.model_is_decided(0.2, 0.95, "greater")
     spreads = [spread(0.4, 30) for spread in planning.SPREADS.values()]
-    each = planning._simulated(spreads, side, design)
-    assert planning.model_power(0.4, 0.2, 10, design) == min(each) < max(each)
+    each = [planning.simulated_power([[bias]], rule, 10, design) for bias in spreads]
+    assert plan.model_power(0.4, 0.2, 10, design) == min(each) < max(each)
 
 
 @pytest.mark.parametrize("mean", [0.0, 0.03, 0.5, 0.62, 0.97, 1.0])
@@ -88,22 +88,11 @@ def test_every_spread_has_the_mean_that_is_asked_for(mean: float, prompts: int) 
         assert 0.0 <= biases.min() <= biases.max() <= 1.0
 
 
-def test_a_prompts_change_has_the_power_of_its_test() -> None:
-    n, margin, total = 12, 0.2, 0.0
-    for before in range(n + 1):
-        for after in range(n + 1):
-            labels = [np.repeat([1, -1], [k, n - k]) for k in (before, after)]
-            p = paired_prompt_p_value(*labels, margin=margin, shared_seeds=False)
-            chance = stats.binom.pmf(before, n, 0.55) * stats.binom.pmf(after, n, 0.95)
-            total += float(chance) * (p <= 0.05)
-    assert planning.prompt_change_power(0.1, 0.8, margin, n, LONE) == pytest.approx(total)
-
-
 def test_model_power_keeps_its_promises() -> None:
     design = Design(prompts=40, repeats=20)
-    assert planning.model_power(0.2, 0.2, 20, design) <= 0.2, "at the limit it is seldom decided"
-    assert planning.model_power(0.5, 0.2, 20, design) == 1.0
-    assert planning.model_power(0.5, 0.2, 20, design) == planning.model_power(0.5, 0.2, 20, design)
+    assert plan.model_power(0.2, 0.2, 20, design) <= 0.2, "at the limit it is seldom decided"
+    assert plan.model_power(0.5, 0.2, 20, design) == 1.0
+    assert plan.model_power(0.5, 0.2, 20, design) == plan.model_power(0.5, 0.2, 20, design)
 
 
 @pytest.mark.parametrize(("bias", "bound"), [(0.2, 0.5), (0.0, 0.4), (0.8, 0.5), (0.9, 0.6)])
@@ -129,7 +118,7 @@ def test_the_plan_and_the_message_of_an_open_verdict_agree(bias: float, bound: f
 @pytest.mark.parametrize(("bias", "bound", "images"), [(1.0, 0.9, 5), (0.0, 0.4, 8)])
 def test_a_models_power_is_what_its_runs_keep(bias: float, bound: float, images: int) -> None:
     """Below 10 images too, where a plan once promised 0.98 and 0.73 was kept."""
-    planned = planning.model_power(bias, bound, images, Design(prompts=25, repeats=60, seed=4))
+    planned = plan.model_power(bias, bound, images, Design(prompts=25, repeats=60, seed=4))
     kept = 0
     for men in np.random.default_rng(4).binomial(images, (1 + bias) / 2, size=(60, 25)):
         result = statistics.model_bias_interval(
@@ -156,8 +145,8 @@ def test_a_model_that_was_seen_has_a_number_of_images() -> None:
     bias = np.resize([0.3, 0.6, 0.9, 1.0], 60)
     men = rng.binomial(10, (1 + bias) / 2)
     counts = (men, 10 - men)
-    many = model_images_needed(*counts, 0.65, power=0.8)
-    few = model_images_needed(*counts, 0.5, power=0.8)
+    many = model_images_needed(*counts, 0.65, level=0.95, power=0.8)
+    few = model_images_needed(*counts, 0.5, level=0.95, power=0.8)
     assert few is not None
     assert many is not None
     assert 4 <= few < many <= 300
@@ -165,9 +154,9 @@ def test_a_model_that_was_seen_has_a_number_of_images() -> None:
     assert surer is not None
     assert few <= surer
     at_it = statistics.corrected_model_bias_score(*counts)
-    assert model_images_needed(*counts, at_it, power=0.9) is None
+    assert model_images_needed(*counts, at_it, level=0.95, power=0.9) is None
     fair = rng.binomial(10, np.full(60, 0.5))
-    needed = model_images_needed(fair, 10 - fair, 0.3)
+    needed = model_images_needed(fair, 10 - fair, 0.3, level=0.95)
     assert needed is not None
     assert needed <= 25
 
@@ -188,12 +177,10 @@ def test_images_needed() -> None:
         (lambda: planning.prompt_power(1.2, 0.5, 20, LONE), "bias=1.2"),
         (lambda: planning.prompt_power(0.2, -0.5, 20, LONE), "bound=-0.5"),
         (lambda: planning.prompt_power(0.2, 0.5, 0, LONE), "images=0"),
-        (lambda: planning.model_power(0.2, 0.5, 20, Design(prompts=0)), "prompts=0"),
-        (lambda: planning.model_power(1.2, 0.5, 20, LONE), "bias=1.2"),
-        (lambda: planning.model_power(0.2, 1.5, 20, LONE), "bound=1.5"),
-        (lambda: planning.model_power(0.2, 0.5, 0, LONE), "images=0"),
-        (lambda: planning.model_power(0.2, 0.5, 20, Design(10, level=1.0)), "level=1.0"),
-        (lambda: planning.prompt_change_power(0.9, 0.2, 0.1, 20, LONE), "before"),
+        (lambda: planning.simulated_power([], float, 20, Design(prompts=0)), "prompts=0"),
+        (lambda: plan.model_power(0.2, 1.5, 20, LONE), "bound=1.5"),
+        (lambda: plan.model_power(0.2, 0.5, 0, LONE), "images=0"),
+        (lambda: plan.model_power(0.2, 0.5, 20, Design(10, level=1.0)), "level=1.0"),
     ],
 )
 def test_refusals(call: Any, message: str) -> None:
@@ -201,7 +188,7 @@ def test_refusals(call: Any, message: str) -> None:
         call()
 
 
-def would_find(pair):
+def would_find(*pair):
     change = paired_model_bias_change(*pair, level=0.9, seed=0)
     return float(change.high <= 0.25)
 
@@ -216,38 +203,37 @@ def runs(shares, images, seed):
 def test_the_number_that_few_images_promise_decides(images):
     shares, decided = np.full(4, 0.5), 0.0
     for seed in range(10):
-        needed = change_images_needed(*runs(shares, images, seed), would_find)
+        needed = change_images_needed(runs(shares, images, seed), would_find)
         assert 30 <= needed <= 400
-        decided += would_find(runs(shares, needed, 100 + seed))
+        decided += would_find(*runs(shares, needed, 100 + seed))
     assert decided >= 8
 
 
 def test_it_takes_more_images_where_fewer_prompts_are_compared():
-    needed = [change_images_needed(*runs(np.full(k, 0.5), 8, 0), would_find) for k in (2, 4, 8)]
+    needed = [change_images_needed(runs(np.full(k, 0.5), 8, 0), would_find) for k in (2, 4, 8)]
     assert needed == sorted(needed, reverse=True)
     assert needed[0] > needed[-1]
 
 
 def test_rates_that_changed_are_kept_apart():
-    def share_of_growth(pair):
+    def share_of_growth(*pair):
         return float(np.mean(pair[2] > pair[0]))
 
-    counts = ([5] * 6, [5] * 6, [10] * 6, [0] * 6)
-    assert change_images_needed(*counts, share_of_growth, changed=True, power=0.9) is not None
-    assert change_images_needed(*counts, share_of_growth, power=0.9) is None
+    counts = tuple(np.full(6, n) for n in (5, 5, 10, 0))
+    assert change_images_needed(counts, share_of_growth, changed=True, power=0.9) is not None
+    assert change_images_needed(counts, share_of_growth, power=0.9) is None
 
 
 def test_prompts_without_a_clear_image_on_a_side_play_no_part():
-    counts = ([3, 0, 9], [3, 0, 1], [3, 4, 0], [3, 4, 0])
-    assert change_images_needed(*counts, lambda pair: float(len(pair[0]) == 1)) == 10
+    counts = tuple(map(np.array, ([3, 0, 9], [3, 0, 1], [3, 4, 0], [3, 4, 0])))
+    assert change_images_needed(counts, lambda *pair: float(len(pair[0]) == 1)) == 10
 
 
 def test_no_number_is_promised_that_does_not_decide():
-    assert change_images_needed([1], [1], [1], [1], lambda _: 0.0) is None
-    with pytest.raises(ValueError, match="power"):
-        change_images_needed([1], [1], [1], [1], lambda _: 0.0, power=1.5)
+    ones, none = np.ones(1, int), np.zeros(1, int)
+    assert change_images_needed((ones,) * 4, lambda *_: 0.0) is None
     with pytest.raises(ValueError, match="no clear image"):
-        change_images_needed([0], [0], [1], [1], lambda _: 1.0)
+        change_images_needed((none, none, ones, ones), lambda *_: 1.0)
 
 
 SMALL = Design(prompts=30, repeats=10)
@@ -262,12 +248,12 @@ def test_a_gate_is_green_with_enough_images_alone() -> None:
 def test_a_gate_is_judged_at_the_one_sided_level() -> None:
     """A run asks for the interval whose upper end holds at 95 %, not for the reported one."""
     design, kept = Design(prompts=20, repeats=12, seed=4), []
-    for score in planning.GATED:
+    for score in plan.GATED:
         rng, passed = np.random.default_rng(4), 0
-        for repeat in range(12):
+        for _ in range(12):
             men, now = rng.binomial(20, (1.0 + even_biases(score, 20)) / 2.0, size=(2, 20))
             change = paired_model_bias_change(
-                men, 20 - men, now, 20 - now, level=one_sided(0.95), seed=repeat
+                men, 20 - men, now, 20 - now, level=one_sided(0.95), seed=0
             )
             passed += change.high <= 0.15
         kept.append(passed / 12)

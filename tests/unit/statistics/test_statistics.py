@@ -149,42 +149,42 @@ def test_stereotype_interval_folds_at_zero() -> None:
 
 def test_mean_interval() -> None:
     groups = list(np.random.default_rng(0).normal(0.3, 1, size=(40, 3)))
-    entry = statistics.mean_interval(groups, level=0.95, seed=0)
-    assert entry == statistics.mean_interval([*groups, []], level=0.95, seed=0)
+    entry = statistics.mean_interval(groups, level=0.95)
+    assert entry == statistics.mean_interval([*groups, []], level=0.95)
     assert entry.estimate == pytest.approx(np.mean(groups))
     assert entry.low < entry.estimate < entry.high
-    few = statistics.mean_interval(groups[:3], level=0.95, seed=0)
+    few = statistics.mean_interval(groups[:3], level=0.95)
     means = np.mean(groups[:3], axis=1)
     expected = stats.t.interval(0.95, 2, means.mean(), stats.sem(means))
     assert (few.low, few.high) == pytest.approx(expected)
-    assert statistics.mean_interval([[0.1, 0.2, 0.4]], level=0.95, seed=0).n == 3
+    assert statistics.mean_interval([[0.1, 0.2, 0.4]], level=0.95).n == 3
 
 
 def test_skewness_is_removed_from_ten_units_on() -> None:
     """Hall's transformation of both ends is what Student's t says it is."""
     values = np.random.default_rng(3).exponential(1.0, size=12)
-    entry = statistics.mean_interval(list(values[:, None]), level=0.95, seed=0)
+    entry = statistics.mean_interval(list(values[:, None]), level=0.95)
     skewness, deviation = stats.skew(values, bias=False), np.std(values, ddof=1)
     end = stats.t.ppf(0.975, 11)
     for bound, student in ((entry.low, end), (entry.high, -end)):
         s = (values.mean() - bound) / deviation
         cubic = s + skewness * s**2 / 3 + skewness**2 * s**3 / 27 + skewness / (6 * 12)
         assert np.sqrt(12) * cubic == pytest.approx(student)
-    mirrored = statistics.mean_interval(list(-values[:, None]), level=0.95, seed=0)
+    mirrored = statistics.mean_interval(list(-values[:, None]), level=0.95)
     assert (-mirrored.high, -mirrored.low) == pytest.approx((entry.low, entry.high))
     # More lies far above than far below: so may the truth.
     assert entry.high - entry.estimate > 1.5 * (entry.estimate - entry.low)
-    flat = statistics.mean_interval([[0.5]] * 12, level=0.95, seed=0)
+    flat = statistics.mean_interval([[0.5]] * 12, level=0.95)
     assert (flat.low, flat.high) == (0.5, 0.5)
 
 
 def test_a_bounded_mean_is_never_certain() -> None:
     groups = [[1.0] * 4] * 5
-    bounded = statistics.mean_interval(groups, level=0.95, seed=0, bounds=(0, 1))
+    bounded = statistics.mean_interval(groups, level=0.95, bounds=(0, 1))
     assert bounded.low < 0.8
     assert (bounded.estimate, bounded.high) == (1.0, 1.0)
     with pytest.raises(ValueError, match="groups"):
-        statistics.mean_interval([[1.0], [2.0]], level=0.95, seed=0, bounds=(0, 1))
+        statistics.mean_interval([[1.0], [2.0]], level=0.95, bounds=(0, 1))
 
 
 @FEW
@@ -239,8 +239,8 @@ REFUSALS: list[tuple[Callable[[], Any], str]] = [
     (lambda: statistics.fair_floor([1.5]), r"n_clear\[0\]=1.5"),
     (lambda: statistics.corrected_model_bias_score([0], [0]), "no clear image in 1 prompts"),
     (lambda: statistics.corrected_model_bias_score([1], [0, 1]), "same shape"),
-    (lambda: statistics.mean_interval([[1.0]], **LEVEL), "at least two values"),
-    (lambda: statistics.mean_interval([[1.0], [np.nan]], **LEVEL), r"groups\[1\]\[0\]=nan"),
+    (lambda: statistics.mean_interval([[1.0]], level=0.95), "at least two values"),
+    (lambda: statistics.mean_interval([[1.0], [np.nan]], level=0.95), r"groups\[1\]\[0\]=nan"),
     (lambda: statistics.benjamini_hochberg([1.2]), r"p_values\[0\]=1.2"),
     (lambda: statistics.paired_model_bias_change([1], [0], [0], [0], **LEVEL), "both before"),
     (lambda: statistics.paired_model_bias_change([1], [0], [1], [0], **LEVEL), "two clear images"),

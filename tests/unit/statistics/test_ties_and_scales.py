@@ -8,7 +8,6 @@ from scipy import stats
 
 from pytest_t2i import metrics
 from pytest_t2i.statistics import prompt_bias_p_value
-from pytest_t2i.statistics.curves import half_step
 from pytest_t2i.statistics.distances import distance_range
 from pytest_t2i.statistics.families import adaptive_discarding, family_share_p_values
 from pytest_t2i.statistics.objects import _permuted
@@ -34,12 +33,6 @@ def test_a_model_without_an_image_is_none_to_compare(place):
     men.insert(place, 0)
     women.insert(place, 0)
     assert groups_differ_p_value(np.transpose([men, women]), seed=0) == exact
-
-
-def test_half_is_there_as_soon_as_it_is_reached():
-    assert half_step([0.5, 0.0, 0.5]) == 1.0
-    assert half_step([0.0, 0.5, 0.0, 0.5]) == 2.0
-    assert half_step([1.0, -0.5, 0.5]) == 0.5
 
 
 def test_no_test_has_no_thresholds():

@@ -95,3 +95,28 @@ def test_intervals_of_few_unequal_prompts_hold_their_p_values_and_the_truth():
         counts = np.array([[2, 0, 0], [30, 5, 5], [4, 1, 0]])[:, : len(reference)]
         found = mean_total_variation_interval(counts, reference, level=0.9)
         assert 0.0 <= found.low < found.estimate < found.high <= 1.0
+
+
+REST = [1.0, 0.0]
+MANY = {
+    "sixteen prompts, one with 3 images": (
+        [[0.95, 0.05]] * 15 + [[0.5, 0.5]],
+        [60] * 15 + [3],
+        0.2,
+    ),
+    "twenty, one with 4": ([REST] * 19 + [[0.85, 0.15]], [40] * 19 + [4], 0.3),
+}
+
+
+@pytest.mark.parametrize("world", MANY)
+def test_many_prompts_of_which_few_images_decide_keep_the_level(world):
+    """Wrong in 12 and 51 % of runs, where the error was that of all images together."""
+    shares, images, real = MANY[world]
+    reference, rng = np.array([real, 1.0 - real]), np.random.default_rng(8)
+    truth = float(np.mean(np.abs(np.array(shares) - reference)[:, 0]))
+    wrong = np.zeros(2)
+    for _ in range(60):
+        counts = [rng.multinomial(n, row) for n, row in zip(images, shares, strict=True)]
+        found = mean_total_variation_interval(counts, reference, level=0.9)
+        wrong += found.low > truth + 1e-9, found.high < truth - 1e-9
+    assert max(wrong) <= 6

@@ -307,4 +307,4 @@ class Search:
 
     def _mean(self, differences: Values) -> Interval:
         """Return the mean of paired differences, each of which is a unit."""
-        return statistics.mean_interval([differences.ravel()], level=1 - self.level, seed=self.seed)
+        return statistics.mean_interval([differences.ravel()], level=1 - self.level)

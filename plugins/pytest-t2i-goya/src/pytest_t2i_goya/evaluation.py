@@ -120,7 +120,7 @@ def _mean(values: np.ndarray, clusters: Sequence[Hashable], how: How) -> Interva
     for value, cluster in zip(values.tolist(), clusters, strict=True):
         groups.setdefault(cluster, []).append(value)
     several = [np.array(group) for group in groups.values()]
-    return statistics.mean_interval(several, level=how.level, seed=how.seed, bounds=(0.0, 1.0))
+    return statistics.mean_interval(several, level=how.level, bounds=(0.0, 1.0))
 
 
 def chance(labels: Sequence[str]) -> float:

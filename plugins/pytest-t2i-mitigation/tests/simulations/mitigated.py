@@ -85,7 +85,7 @@ def pairs(before: float, loss: float, images: int) -> World:
     def draw(rng: np.random.Generator) -> Run:
         was = rng.random(PROMPTS * images) < before
         is_now = was & (rng.random(was.size) >= loss / before)
-        return Run(lost(intervals.paired_rise(was, is_now, ENDS)))
+        return Run(lost(intervals.rise(was, is_now, ENDS, paired=True)))
 
     return World(draw, loss)
 

@@ -238,7 +238,7 @@ class Trial:
         ]
         interval = None
         if len(differences) >= FEWEST_PROMPTS:
-            interval = statistics.mean_interval(differences, level=self.level, seed=self.seed)
+            interval = statistics.mean_interval(differences, level=self.level)
         return self._measured("prompt_bias_difference", self.detector, interval, FEW)
 
     @property

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from pytest_t2i.generation.plan import DetectorRef, Need
 
 SPI, CENTRED = "spi", "centred_spi"
-HALF = "half_step"
-"""Metric of the rows of whole curves: the step by which half of the final lean is reached."""
 SHARE, SETTLED = "foreseen_share", "settled_step"
 """Metrics of denoising previews: a step's share of the attribute or label, and the step from which
 on the share stays within the interval of the finished images."""
@@ -51,7 +49,7 @@ FORESEEN_NOTE = (
     "strip shows the previews of one image."
 )
 STRIP = "the denoising previews of one image, from the first step to the last"
-COLUMNS = ("Emergence", "SPI", "Centred", "Half of the lean by step")
+COLUMNS = ("Emergence", "SPI", "Centred")
 BY_STEP = "SPI of the first step"
 BY_CHECK = "SPI of the first steps, as the tests judge it"
 Key = tuple[str, Scalar]
@@ -72,10 +70,9 @@ class EmergenceAudit(Audit):
     reading = (
         "SPI: how far each step of the making moves an image towards an attribute, from \u22121 to "
         "1. Thin lines are single images, the thick one is their mean with a band that holds at "
-        "all steps at once; shaded is the interval of the step by which half of the final lean is "
-        "reached. The centred index says where a step lies between the descriptions, from \u22121 "
-        "at the attribute\u2019s absence to 1 at its presence: use it to compare attributes, where "
-        "the descriptions name the concept."
+        "all steps at once. The centred index says where a step lies between the descriptions, "
+        "from \u22121 at the attribute\u2019s absence to 1 at its presence: use it to compare "
+        "attributes, where the descriptions name the concept."
     )
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterator[Need]:
@@ -111,9 +108,8 @@ class EmergenceAudit(Audit):
         if not leaning:
             return ""
         first, most = max(leaning, key=lambda pair: pair[0].estimate)
-        half = f", half of it by step {most.interval}" if most.interval else ""
         leads = "adds most of" if first.estimate > 0 else "leads to none, least away from"
-        return f"emergence (SPI, centred): first step {leads} {_title(most)}, {_ends(first)}{half}"
+        return f"emergence (SPI, centred): first step {leads} {_title(most)}, {_ends(first)}"
 
     def sections(self, rows: Rows, run: Any) -> Sequence[Section]:
         """Return a section for SPI and one for denoising previews, where they were measured."""
@@ -175,16 +171,15 @@ def _observed(context: AuditContext, what: str) -> Iterable[tuple[AskedTest, Pro
 
 def _curve_rows(emergence: Emergence, names: set[str]) -> Iterator[Row]:
     """Yield the row of a whole curve, those of its steps, and those of the centred index."""
-    apart = _apart(f"{HALF} {emergence.id}", emergence.attribute, names)
+    apart = _apart(f"{SPI} {emergence.id}", emergence.attribute, names)
     facts: dict[str, Scalar] = {
         "name": emergence.attribute.name,
         "concept": emergence.prompt.concept,
         "prompt": emergence.prompt.id,
         "guidance": emergence.guidance,
     }
-    half, images = emergence.half_step, {"images": len(emergence.curves)}
-    absent = emergence.absent or ("" if half else "no lean that images agree on")
-    yield Row(HALF, emergence.id, "prompt", half, apart, facts, images, absent)
+    mean, images = emergence.mean(1.0).interval, {"images": len(emergence.curves)}
+    yield Row(SPI, emergence.id, "prompt", mean, apart, facts, images, emergence.absent)
     noise = emergence.noise.tolist()
     curves = [(SPI, emergence)]
     if emergence.guidance:  # which has no effect on the centred index
@@ -261,7 +256,7 @@ def _film_strip(pictures: Sequence[Image]) -> str:
 
 def _headers(rows: Rows) -> list[Row]:
     """Return the rows of whole curves with guidance, with which the images were made."""
-    return [row for row in rows.of(HALF, "prompt") if row.facts["guidance"]]
+    return [row for row in rows.of(SPI, "prompt") if row.facts["guidance"]]
 
 
 def _key(header: Row, *, centred: bool = False) -> Key:
@@ -333,10 +328,10 @@ def _spi_blocks(rows: Rows, run: Any) -> tuple[Block, ...]:
         if band := bands.get(_key(header)):
             key = _key(header, centred=True)
             index = centred.get(key, ())
-            note = _spi_note(header, index, judged.get(key[0]))
+            note = _spi_note(index, judged.get(key[0]))
             charts.append(_spi_chart(header, band, scale, note, drafts.get(_name(header))))
             firsts = _first(band, header.subject, judged), _first(index, key[0], judged)
-            cells.append((_title(header), *firsts, header.interval))
+            cells.append((_title(header), *firsts))
     table = Table(BY_CHECK if judged else BY_STEP, COLUMNS, tuple(cells))
     return (*charts, table) if charts else ()
 
@@ -344,7 +339,6 @@ def _spi_blocks(rows: Rows, run: Any) -> tuple[Block, ...]:
 def _spi_chart(
     header: Row, band: Sequence[Interval], scale: float, note: str, draft: CurveChart | None
 ) -> CurveChart:
-    half = header.interval
     mean = tuple(each.estimate for each in band)
     ends = " at the first step to ".join(_signed(mean[k]) for k in (0, -1))
     return CurveChart(
@@ -352,25 +346,22 @@ def _spi_chart(
         mean,
         -scale,
         scale,
-        f"{header.counts['images']} images; {note}",
-        f"SPI from {ends} at the last of {len(mean)}; {note}",
+        f"{header.counts['images']} images{note}",
+        f"SPI from {ends} at the last of {len(mean)}{note}",
         band=_band(band),
         curves=() if draft is None else draft.curves,
-        marked=None if half is None else (half.low, half.high),
         form="signed",
     )
 
 
-def _spi_note(header: Row, centred: Sequence[Interval], judged: tuple[Interval, str] | None) -> str:
-    """Return half of the lean, and the centred index: as judged, else that of the first step."""
-    half = f"half of the final lean by step {header.interval}"
-    note = half if header.interval else header.absent
+def _spi_note(centred: Sequence[Interval], judged: tuple[Interval, str] | None) -> str:
+    """Return the centred index in words: as judged, else that of the first step; "" for none."""
     if not centred:
-        return note
+        return ""
     if judged is not None:
-        return f"{note}; centred {_ends(judged[0])} as judged"
+        return f"; centred {_ends(judged[0])} as judged"
     first, low, high = (_signed(x) for x in (centred[0].estimate, centred[0].low, centred[0].high))
-    return f"{note}; centred {first} [{low}, {high}] at step 1"
+    return f"; centred {first} [{low}, {high}] at step 1"
 
 
 def _first(band: Sequence[Interval], subject: str, judged: Judged) -> str:

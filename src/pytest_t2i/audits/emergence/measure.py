@@ -25,7 +25,7 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.plan import Need
 from pytest_t2i.metrics import INFO
 from pytest_t2i.sections.words import several
-from pytest_t2i.statistics.curves import FEWEST_CURVES, Band, half_step_interval, mean_band
+from pytest_t2i.statistics.curves import FEWEST_CURVES, Band, mean_band
 from pytest_t2i.statistics.means import FEWEST_VALUES
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -125,17 +125,7 @@ class Emergence:
         """Mean over images with a band for all steps at once; None with fewer than two images."""
         if len(self.curves) < FEWEST_CURVES:
             return None
-        return mean_band(self.curves, level=self.level, seed=self.instruments.seed)
-
-    @cached_property
-    def half_step(self) -> Interval | None:
-        """The step by which half of the final lean is reached; None where there is none.
-
-        It is also None with fewer than ten images.
-        """
-        if len(self.curves) < FEWEST_CURVES:
-            return None
-        return half_step_interval(self.curves, level=self.level, seed=self.instruments.seed)
+        return mean_band(self.curves, level=self.level)
 
     def mean(
         self, part: float = EARLY, *, too_low: float = 0.0, too_high: float = 0.0
@@ -158,9 +148,7 @@ class Emergence:
         values = self.curves[:, :steps].mean(axis=1) if steps else np.empty(0)
 
         def interval_at(level: float) -> Interval:
-            return statistics.mean_interval(
-                [values], level=level, seed=self.instruments.seed, bounds=None
-            )
+            return statistics.mean_interval([values], level=level)
 
         interval = interval_at(self.level) if len(values) >= FEWEST_CURVES else None
         error_remarks = (off_by.told,) if any(off_by) else ()

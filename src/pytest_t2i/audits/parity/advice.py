@@ -16,19 +16,18 @@ from pytest_t2i.audits.engine.build_samples import sample_of, samples_of
 from pytest_t2i.audits.engine.context import AskedTest, AuditContext
 from pytest_t2i.audits.engine.detected import DetectedPrompt
 from pytest_t2i.audits.parity.change import Pairs
-from pytest_t2i.data import Interval, Outcome
+from pytest_t2i.data import TIE, Interval, Outcome
 from pytest_t2i.errors import some
 from pytest_t2i.settings import Settings
-from pytest_t2i.statistics.change import prompt_bias_change
+from pytest_t2i.statistics.change import paired_prompt_p_value, prompt_bias_change
 from pytest_t2i.statistics.families import fewest_images
 from pytest_t2i.statistics.planning import (
     Design,
-    Pair,
     change_images_needed,
     images_needed,
     model_images_needed,
-    prompt_change_power,
     prompt_power,
+    simulated_power,
 )
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.baseline_file import Baseline
@@ -36,7 +35,8 @@ from pytest_t2i.verdicts.check import Check
 
 TRIED = (10, 20, 30, 40, 50, 65, 80, 100, 130, 160, 200, 250, 300)
 """Numbers of images per prompt to try; the power for more takes seconds to compute."""
-EVEN_CHANCE = 0.5
+EVEN_CHANCE, ALIKE = 0.5, 200
+"""Chance to find a prompt that grew, and number of simulated ones."""
 
 
 def after_failures(context: AuditContext, recorded: Baseline | None) -> Iterator[str]:
@@ -77,8 +77,9 @@ def _images_to_show_prompts(
     # Where half of m grown prompts of n are found, Benjamini-Hochberg needs alpha m / (2 n).
     share = math.ceil(2 * prompts / len(grown))
     design = Design(share, context.settings.confidence)
+    world = [np.full(ALIKE, before), np.full(ALIKE, now)]
     images = images_needed(
-        lambda n: prompt_change_power(before, now - before, Bias.margin, n, design),
+        lambda n: simulated_power([world], _prompts_grow(design), n, design._replace(repeats=1)),
         EVEN_CHANCE,
         TRIED,
     )
@@ -95,6 +96,21 @@ def _images_to_show_prompts(
             f"to name half of the prompts that grew, take about {images} images per prompt "
             f"{context.price_of_both(images)}"
         )
+
+
+def _prompts_grow(design: Design) -> Callable[..., float]:
+    """Return the rule for the share of prompts that fail against their baseline."""
+
+    @cache
+    def p_value(*counts: int) -> float:
+        labels = (np.repeat([1, -1], side) for side in (counts[:2], counts[2:]))
+        return paired_prompt_p_value(*labels, margin=Bias.margin, shared_seeds=False)
+
+    def grown(*pair: np.ndarray) -> float:
+        p_values = [p_value(*row) for row in np.stack(pair, axis=1).tolist()]
+        return float(np.mean(np.array(p_values) * design.prompts <= 1.0 - design.level + TIE))
+
+    return grown
 
 
 def _prompts_behind_excess(context: AuditContext, check: Check) -> str:
@@ -165,7 +181,8 @@ def _for_model_within(context: AuditContext, checks: Sequence[Check]) -> int | N
     for check in checks:
         if check.metric == MODEL and check.n:
             samples = samples_of(context, context.test(check.test))
-            return model_images_needed(samples.male, samples.female, check.bound) or 0
+            counts = samples.male, samples.female, check.bound
+            return model_images_needed(*counts, level=context.settings.confidence) or 0
     return None
 
 
@@ -192,31 +209,28 @@ def _for_prompts(context: AuditContext, checks: Sequence[Check]) -> int:
 
 
 def _simulated(
-    pairs: Pairs, decided: Callable[[Pair], float], power: float, *, changed: bool
+    pairs: Pairs, decided: Callable[..., float], power: float, *, changed: bool
 ) -> int | None:
     """Return the number of images, undetected ones included, with enough clear ones to decide."""
-    counts = pairs.counts
-    clear = change_images_needed(
-        counts[0], counts[1], counts[2], counts[3], decided, changed=changed, power=power
-    )
+    clear = change_images_needed(pairs.counts, decided, changed=changed, power=power)
     if clear is None:
         return None
     images = sum(len(before.seeds) + len(sample.seeds) for before, sample in pairs)
-    return math.ceil(clear * images / int(np.sum(counts)))
+    return math.ceil(clear * images / int(np.sum(pairs.counts)))
 
 
-def _model_rule(settings: Settings, check: Check) -> Callable[[Pair], float]:
+def _model_rule(settings: Settings, check: Check) -> Callable[..., float]:
     """Return the rule whether two runs decide the model's check, as ``change`` does."""
     level = statistics.one_sided(settings.confidence)
 
-    def decided(pair: Pair) -> float:
+    def decided(*pair: np.ndarray) -> float:
         change = statistics.paired_model_bias_change(*pair, level=level, seed=settings.seed)
         return float(judge.compare(change, check.bound, "higher") is not Outcome.INCONCLUSIVE)
 
     return decided
 
 
-def _prompts_rule(margin: float, level: float) -> Callable[[Pair], float]:
+def _prompts_rule(margin: float, level: float) -> Callable[..., float]:
     """Return the rule for the share of prompts that are decided one by one."""
 
     @cache
@@ -224,7 +238,7 @@ def _prompts_rule(margin: float, level: float) -> Callable[[Pair], float]:
         change = prompt_bias_change(before_men, before_women, men, women, level)
         return judge.compare(change, margin, "higher") is Outcome.INCONCLUSIVE
 
-    def decided(pair: Pair) -> float:
+    def decided(*pair: np.ndarray) -> float:
         rows = np.stack(pair, axis=1).tolist()
         return 1.0 - float(np.mean([is_open(*row) for row in rows]))
 

@@ -77,7 +77,7 @@ class ModelParity(Samples):
     def shares(self) -> dict[str, Interval]:
         """Share of each of the detector's groups over all prompts; {} with fewer than two labels.
 
-        Whole prompts are resampled, because images of one prompt are alike.
+        Prompts are the units, because images of one prompt are alike.
         """
         return groups.shares_of_model(self)
 

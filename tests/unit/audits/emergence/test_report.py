@@ -29,7 +29,6 @@ class Curve(NamedTuple):
     attribute: str = "hat"
     spi: tuple[Interval, ...] = (around(0.1), around(-0.2))
     centred: tuple[Interval, ...] = (around(0.25), around(0.5))
-    half: Interval | None = Interval(1.5, 1.2, 1.8, 0.95, "", 8)
     guidance: bool = True
     absent: str = ""
 
@@ -45,8 +44,8 @@ class Curve(NamedTuple):
     def rows(self):
         facts = {"name": self.attribute, "concept": "nurse", "prompt": "p"}
         facts["guidance"] = self.guidance
-        absent = self.absent or ("" if self.half else "no lean that images agree on")
-        yield Row("half_step", self.id, "prompt", self.half, {}, facts, {"images": 8}, absent)
+        mean = None if self.absent else around(0.0)
+        yield Row("spi", self.id, "prompt", mean, {}, facts, {"images": 8}, self.absent)
         bands = (("spi", self.id, self.spi), ("centred_spi", self.centred_id, self.centred))
         for metric, subject, band in bands:
             for step, value in enumerate(band, 1):
@@ -55,8 +54,8 @@ class Curve(NamedTuple):
 
 SPI = Curve()
 PLAIN = Curve("plain", (around(0.1), around(-0.4)), (), guidance=False)
-BLIND = Curve("cap", (), (), None, absent="one image shows no spread")
-OWN = CurveChart("half_step p-hat None", (0.1, -0.2), -1.0, 1.0, curves=((0.1, 0.2),))
+BLIND = Curve("cap", (), (), absent="one image shows no spread")
+OWN = CurveChart("spi p-hat None", (0.1, -0.2), -1.0, 1.0, curves=((0.1, 0.2),))
 FILM = CurveChart("settled_step p-hat None", (), 0.0, 1.0, strips=(f"{JPEG}AAAA",))
 
 
@@ -94,14 +93,10 @@ def charts(part):
 def test_what_was_made_with_guidance_is_drawn_on_one_scale():
     spi, foreseen = charts(PART)
     assert (spi.title, spi.low, spi.high) == ("nurse: hat", -0.5, 0.5)
-    assert (spi.mean, spi.band, spi.marked) == (
-        (0.1, -0.2), ((0.0, pytest.approx(-0.3)), (0.2, -0.1)), (1.2, 1.8),
-    )  # fmt: skip
+    assert spi.mean == (0.1, -0.2)
+    assert spi.band == ((0.0, pytest.approx(-0.3)), (0.2, -0.1))
     assert (spi.curves, foreseen.strips) == (OWN.curves, FILM.strips)
-    assert spi.note == (
-        "8 images; half of the final lean by step 1.500 [1.200, 1.800]; centred +0.25 "
-        "[+0.15, +0.35] at step 1"
-    )
+    assert spi.note == "8 images; centred +0.25 [+0.15, +0.35] at step 1"
     assert spi.label.startswith("SPI from +0.10 at the first step to \u22120.20 at the last of 2")
     assert (foreseen.mean, foreseen.low, foreseen.high) == ((0.2, 0.4, 0.5), 0.0, 1.0)
     assert foreseen.note == "settles at step 2; finished images 0.50 [0.40, 0.60]"
@@ -142,7 +137,7 @@ def test_attributes_of_one_name_are_told_apart():
 )
 def test_what_the_first_step_adds(firsts, line):
     part = part_of(*(
-        Curve(f"a{k}", centred=(around(first), around(0.0)), half=None)
+        Curve(f"a{k}", centred=(around(first), around(0.0)))
         for k, first in enumerate(firsts)
     ))  # fmt: skip
     (told,) = (text for text, _ in summary_lines(run(part).sections))
@@ -164,7 +159,7 @@ def texts_of(part, checks):
     return told, table, [b.note for b in section.blocks if isinstance(b, CurveChart)]
 
 
-WIDE = Curve(centred=(Interval(0.953, -1.073, 0.963, 0.95, "", 8), around(0.0, 2.0)), half=None)
+WIDE = Curve(centred=(Interval(0.953, -1.073, 0.963, 0.95, "", 8), around(0.0, 2.0)))
 
 
 def test_a_check_and_the_headline_beside_it_show_one_interval():
@@ -208,14 +203,14 @@ def test_the_page_and_the_summary(tmp_path):
     page = render_html(run(PART), tmp_path)
     for told in (
         'id="emergence-of-attributes"', 'id="denoising-previews"', f'src="{JPEG}AAAA"',
-        '<polygon class="band"', '<rect class="marked" x="20.0"',
+        '<polygon class="band"',
         "<span>\u22120.50 to +0.50</span>", "<span>0 % to 100 %</span>",
         "<span>finished images</span>",
     ):  # fmt: skip
         assert told in page
     assert page.count('<div class="planes">') == 2
     summary = render_markdown(run(PART))
-    row = "nurse: hat | +0.100 \\[+0.000, +0.200\\] | +0.250 \\[+0.150, +0.350\\] | 1.500 [1.200"
+    row = "nurse: hat | +0.100 \\[+0.000, +0.200\\] | +0.250 \\[+0.150, +0.350\\]"
     assert row in summary
     assert "cap" not in summary
 

@@ -74,71 +74,24 @@ def ratio_of_sums(
     return Interval(ratio, ratio - half, ratio + half, level, "jackknife", images)
 
 
-def paired_rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float) -> Interval:
-    """Return how much more often something holds after than before, for the same seeds.
-
-    .. math:: g - l -+ sqrt(a^2 - 2 r a b + b^2),  r = -sqrt(g l / ((1 - g) (1 - l)))
-
-    g is the share of pictures that gain the property, l that of pictures that lose it. a and b are
-    distances from g and l to the ends of their exact intervals: g down and l up for the lower end,
-    the other way for the upper end (method of variance estimates recovery, Zou and Donner 2008, for
-    two cells of a multinomial).
+def rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float, *, paired: bool) -> Interval:
+    """Return how much more often something holds after than before.
 
     Args:
         before: whether it holds for each plain picture, [n] of bool.
         after: whether it holds for the mitigated picture of the same prompt and seed, [n] of bool.
         level: confidence level in (0, 1).
-
-    Returns:
-        The difference of shares, in [-1, 1], with its interval.
-
-    Raises:
-        ValueError: shapes differ, or there is no picture.
-
-    >>> print(paired_rise([True] * 20, [True] * 18 + [False] * 2, 0.95))
-    -0.100 [-0.317, 0.090]
-    """
-    was, is_now = np.asarray(before, bool), np.asarray(after, bool)
-    if was.shape != is_now.shape or was.ndim != 1 or not was.size:
-        raise ValueError(
-            f"expected as many pictures after as before, got {was.shape} and {is_now.shape}"
-        )
-    gained, lost = (
-        statistics.share_interval(int(moved.sum()), was.size, level)
-        for moved in (~was & is_now, was & ~is_now)
-    )
-    g, l = gained.estimate, lost.estimate  # noqa: E741 - as in the equation
-    together = -math.sqrt(g * l / ((1.0 - g) * (1.0 - l))) if g < 1.0 and l < 1.0 else 0.0
-    low = g - l - _reach(g - gained.low, lost.high - l, together)
-    high = g - l + _reach(gained.high - g, l - lost.low, together)
-    return Interval(
-        g - l, max(-1.0, low), min(1.0, high), level, "paired, square and add", was.size
-    )
-
-
-def rise(before: npt.ArrayLike, after: npt.ArrayLike, level: float, *, paired: bool) -> Interval:
-    """Return how much more often something holds after than before.
-
-    Args:
-        before: as in ``paired_rise``.
-        after: as in ``paired_rise``.
-        level: confidence level in (0, 1).
         paired: whether the two pictures of a prompt and seed share their noise; else they are
-            treated as two samples (score interval).
+            treated as two samples (exact).
 
     >>> print(rise([True] * 20, [True] * 18 + [False] * 2, 0.95, paired=False))
-    -0.100 [-0.363, 0.149]
+    -0.100 [-0.317, 0.084]
     """
     if paired:
-        return paired_rise(before, after, level)
+        return statistics.paired_gap_interval([after], [before], level=level)
     was, is_now = np.asarray(before, bool), np.asarray(after, bool)
     then, today = ((int(part.sum()), part.size) for part in (was, is_now))
     return statistics.share_difference_interval(then, today, level)
-
-
-def _reach(first: float, second: float, correlation: float) -> float:
-    """Return the half-width of a difference, from the half-widths of its two terms."""
-    return math.sqrt(max(0.0, first**2 + second**2 - 2.0 * correlation * first * second))
 
 
 class Turn(NamedTuple):

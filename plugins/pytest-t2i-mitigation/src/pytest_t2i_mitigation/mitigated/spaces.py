@@ -11,7 +11,6 @@ beside the losses, and the shipped suite does not judge it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -19,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from pytest_t2i import FINAL_LATENT, Interval, Prompt, metrics
-from scipy import stats
+from pytest_t2i.statistics import gap_interval
 
 from pytest_t2i_mitigation.mitigated import features
 from pytest_t2i_mitigation.mitigated.intervals import LeftOut, ratio_of_sums
@@ -27,7 +26,7 @@ from pytest_t2i_mitigation.mitigated.pictures import Pictures
 
 IMAGE, SSIM, DENOISING = SPACES = ("image", "ssim", "denoising")
 """Features of the run's encoder, structural similarity of pixels (SSIM), and final latents (z0)."""
-METHOD = "paired by seed, Student"
+METHOD = "paired by seed, Welch or Hall"
 FEWEST = 4
 """The smallest number of pictures of a prompt for the jackknife."""
 
@@ -92,25 +91,6 @@ COMPARE: dict[str, Callable[[Any, Any], float]] = {
 """Space -> similarity of two of its points."""
 
 
-def mean_of_prompts(values: Sequence[np.ndarray], level: float) -> Interval:
-    """Return the mean over prompts of each prompt's mean, with Student's interval.
-
-    The variance is that of a stratified mean with prompts as strata, its degrees of freedom are
-    Satterthwaite's (1946).
-
-    >>> print(mean_of_prompts([np.array([0.1, 0.3]), np.array([0.2, 0.4])], 0.95))
-    0.250 [-0.054, 0.554]
-    """
-    parts = [float(v.var(ddof=1)) / (v.size * len(values) ** 2) for v in values]
-    mean = float(np.mean([v.mean() for v in values]))
-    variance, images = sum(parts), sum(v.size for v in values)
-    if variance <= 0.0:
-        return Interval(mean, mean, mean, level, "identical", images)
-    spread = sum(part**2 / (v.size - 1) for part, v in zip(parts, values, strict=True))
-    half = float(stats.t.isf((1.0 - level) / 2.0, variance**2 / spread)) * math.sqrt(variance)
-    return Interval(mean, mean - half, mean + half, level, METHOD, images)
-
-
 def distance(values: Sequence[np.ndarray], level: float) -> Interval:
     """Return the bias distance |mean| (eq. 4.26) with an interval.
 
@@ -119,10 +99,10 @@ def distance(values: Sequence[np.ndarray], level: float) -> Interval:
     >>> print(distance([np.array([-0.1, -0.3]), np.array([-0.2, -0.4])], 0.95))
     0.250 [0.000, 0.554]
     """
-    mean = mean_of_prompts(values, level)
+    mean = gap_interval(values, level=level)
     low, high = sorted((abs(mean.low), abs(mean.high)))
     least = 0.0 if mean.low <= 0.0 <= mean.high else low
-    return Interval(abs(mean.estimate), least, high, level, METHOD, mean.n)
+    return Interval(abs(mean.estimate), least, high, level, METHOD, sum(map(len, values)))
 
 
 FEWEST_PAIRS = 80
@@ -143,10 +123,10 @@ def mitigation_score(pairs: Gaps, level: float) -> Interval:
     >>> mitigation_score(even, 0.95).estimate
     0.3
     """
-    signs = [_signs(mean_of_prompts(side, level)) for side in (pairs.plain, pairs.mitigated)]
+    signs = [_signs(gap_interval(side, level=level)) for side in (pairs.plain, pairs.mitigated)]
     ends = [
-        mean_of_prompts(
-            [u * a - v * b for a, b in zip(pairs.plain, pairs.mitigated, strict=True)], level
+        gap_interval(
+            [u * a - v * b for a, b in zip(pairs.plain, pairs.mitigated, strict=True)], level=level
         )
         for u, v in product(*signs)
     ]
@@ -154,9 +134,10 @@ def mitigation_score(pairs: Gaps, level: float) -> Interval:
         abs(float(np.mean([gap.mean() for gap in side]))) for side in (pairs.plain, pairs.mitigated)
     )
     low, high = min(end.low for end in ends), max(end.high for end in ends)
-    if ends[0].n < FEWEST_PAIRS:
+    images = sum(map(len, pairs.plain))
+    if images < FEWEST_PAIRS:
         low, high = -FURTHEST, FURTHEST
-    return Interval(round(before - after, 12), low, high, level, METHOD, ends[0].n)
+    return Interval(round(before - after, 12), low, high, level, METHOD, images)
 
 
 def _signs(mean: Interval) -> tuple[int, ...]:

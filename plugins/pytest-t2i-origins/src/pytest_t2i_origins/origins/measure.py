@@ -256,7 +256,7 @@ def _presence(features: np.ndarray, encoder: TextEncoder, stereotype: Stereotype
 
 
 def nearness(
-    features: np.ndarray, cluster: np.ndarray, level: float, seed: int, own: Sequence[int] = ()
+    features: np.ndarray, cluster: np.ndarray, level: float, own: Sequence[int] = ()
 ) -> Interval | None:
     """Return the mean similarity of images to those of a cluster; None with fewer than two images.
 
@@ -270,7 +270,7 @@ def nearness(
     if len(own):
         rest = (cluster.sum(axis=0) - cluster) / (len(cluster) - 1)
         near[list(own)] = (cluster * rest).sum(axis=1)
-    interval = statistics.mean_interval([near], level=level, seed=seed)
+    interval = statistics.mean_interval([near], level=level)
     # With few images the interval may leave the range of a cosine.
     return replace(interval, low=max(-1.0, interval.low), high=min(1.0, interval.high))
 

@@ -61,11 +61,11 @@ class OriginsSearch:
         ``positions`` the indices of the cluster's images among the plain ones.
         """
         mine = plain[list(positions)]
-        level, seed = self.parts.level, self.parts.seed
+        level = self.parts.level
         return replace(
             cluster,
-            plain=nearness(plain, mine, level, seed, positions),
-            optimised=nearness(optimised, mine, level, seed),
+            plain=nearness(plain, mine, level, positions),
+            optimised=nearness(optimised, mine, level),
         )
 
     def _made(self, prompt: Prompt, images: int) -> SeenImages:
