@@ -68,19 +68,20 @@ def read_text(
     """
     path = Path(path)
     content = read_bytes(path, kind=kind, remedy=remedy, most=most)
-    check_is_text(path, content, kind)
+    _check_is_text(path, content, kind)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FileFormatError(path, f"cannot be read: {error}.") from None
-    return one_kind_of_breaks(text)
+        problem = f"expected a {kind} in UTF-8: {error}."
+        raise FileFormatError(path, problem, remedy="Save it as UTF-8.") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def check_is_text(path: Path, content: bytes, kind: str) -> None:
+def _check_is_text(path: Path, content: bytes, kind: str) -> None:
     """Raise FileFormatError for a spreadsheet, a picture, a pointer of Git LFS and the like."""
     shown = content_of(content)
     if shown.name and content and shown.kind not in (TEXT, MARKUP):
-        remedy = "Save it as CSV." if shown.kind == TABLE else ""
+        remedy = 'Save it as "CSV UTF-8".' if shown.kind == TABLE else ""
         raise FileFormatError(path, f"expected a {kind} of text, got {shown.name}.", remedy=remedy)
 
 
@@ -181,11 +182,6 @@ def check_length(path: Path, text: str, where: str = "") -> None:
         raise FileFormatError(path, problem, where=where)
 
 
-def one_kind_of_breaks(text: str) -> str:
-    """Return the text with one kind of line break."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
 def read_toml(path: Path | str) -> dict[str, Any]:
     """Read a TOML file as a dict; raise FileFormatError with file and line.
 
@@ -236,10 +232,8 @@ def read_json(path: Path, schema: str, *, kind: str, remedy: str = "") -> dict[s
     return plain  # type: ignore[no-any-return]
 
 
-def parse_json(path: Path, content: str, *, first_line: int = 1) -> Any:
+def parse_json(path: Path, content: str) -> Any:
     """Return the JSON value of a file's content; raise FileFormatError with line and column.
-
-    ``first_line`` is the number of the content's first line in the file.
 
     NaN, half a surrogate pair, which JSON does not allow, and duplicate keys are refused.
     """
@@ -248,7 +242,7 @@ def parse_json(path: Path, content: str, *, first_line: int = 1) -> Any:
         if "\\ud" in content.lower():
             json.dumps(plain, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        where = f"line {error.lineno + first_line - 1} column {error.colno}"
+        where = f"line {error.lineno} column {error.colno}"
         raise FileFormatError(path, f"is not valid JSON: {error.msg}.", where=where) from None
     except (RecursionError, ValueError) as error:
         raise FileFormatError(path, f"is not valid JSON: {_reason(error)}.") from None
