@@ -563,4 +563,5 @@ class Components:
         """Identities of a component, see ``identities``."""
         # The pictures do not depend on which GPU makes them.
         alike = replace(options, device=self.settings.device)
-        return identities(kind, name, alike, self.run_id)
+        code = self.registries.of(kind).code(name)
+        return identities(kind, name, code, alike, self.run_id)

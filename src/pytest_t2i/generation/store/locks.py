@@ -43,7 +43,7 @@ def words(owner: str) -> str:
     return f"process {pid} on {host}"
 
 
-def new_name() -> str:
+def _new_name() -> str:
     """Host, process id and a random number of this process, with colons between them."""
     return f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
 
@@ -53,7 +53,7 @@ class Owner:
 
     def __init__(self, folder: Path) -> None:
         """Raises StoreError while a maintenance command works, or if the folder is read-only."""
-        locks, self.name = folder / LOCKS, new_name()
+        locks, self.name = folder / LOCKS, _new_name()
         self._lock = FileLock(owner_file(locks, self.name), thread_local=False)
         self._pid = os.getpid()
         try:
@@ -121,7 +121,7 @@ def maintenance(folder: Path) -> Iterator[None]:
             )
         machine = Machine(folder)
         try:
-            _describe(locks / GATE, new_name())
+            _describe(locks / GATE, _new_name())
             yield
         finally:
             machine.let_go()
