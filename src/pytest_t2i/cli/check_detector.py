@@ -19,7 +19,8 @@ from typing import Any
 from scipy.special import expit
 
 from pytest_t2i.adapters.detectors.judging import ONE_IN, Judge
-from pytest_t2i.audits.detector_validation.measure import Trial, accuracy_gap, gap_of_undetected
+from pytest_t2i.audits.detector_validation import DetectorValidation, table_of
+from pytest_t2i.audits.detector_validation.measure import Trial
 from pytest_t2i.audits.detector_validation.planted_words import Planted, obeyed_words
 from pytest_t2i.audits.detector_validation.trials import try_detectors
 from pytest_t2i.cli.support.arguments import add_run_options, path, run_settings, say, value
@@ -43,10 +44,13 @@ from pytest_t2i.labels.sets import LabelledSet, labelled_set_of
 from pytest_t2i.labels.vocabulary import Choice, Vocabulary
 from pytest_t2i.metrics.stereotypes import attribute_log_odds
 from pytest_t2i.prompts.stereotypes import builtin_stereotypes, check_descriptions
+from pytest_t2i.reporting.audit_sections import table_cell_text
+from pytest_t2i.reporting.terminal import terminal_lines
 from pytest_t2i.runs.session.judges import LEAST_AGREEMENT
 from pytest_t2i.runs.session.session import Session
-from pytest_t2i.settings import share, whole
-from pytest_t2i.statistics.detector_errors import CellErrors, differential_errors, thresholds
+from pytest_t2i.sections import Section
+from pytest_t2i.settings import whole
+from pytest_t2i.statistics.detector_errors import CellErrors, differential_errors
 from pytest_t2i.statistics.shares import share_interval
 from pytest_t2i.verdicts.certificate import (
     ABSTENTIONS,
@@ -64,10 +68,8 @@ OPTIONS = (
     *("concurrency", "answer-deadline", "budget"),
 )
 TELLS_PROGRESS = True
-
-
-CHOICES = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)
-"""Least scores of a label among which ``--choose`` chooses."""
+WIDE = 1_000_000
+"""Columns of a table whose lines are wrapped later."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,10 +92,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--certificate", type=path, metavar="FILE",
         help="write the detector's certificate, for --t2i-judge-certificate",
-    )  # fmt: skip
-    parser.add_argument(
-        "--choose", type=value(share), metavar="ERROR",
-        help="choose the least score of a label at which at most this share of labels is wrong",
     )  # fmt: skip
     parser.add_argument(
         "--planted-words", type=value(whole(1, 10_000)), default=0, metavar="N",
@@ -142,7 +140,6 @@ def run(
     by: Sequence[Grouping],
     attribute: Sequence[Attribute] = (),
     certificate: Path | None,
-    choose: float | None,
     planted_words: int = 0,
     **run_options: Any,
 ) -> int:
@@ -181,7 +178,6 @@ def run(
             _among_people(trial, settings.confidence),
             _weak_groups(trial, splits),
             _planted_lines(trial, ref, components, planted_words) if planted_words else (),
-            () if choose is None else _chosen(trial, choose),
         )
         for line in lines:
             say(line)
@@ -246,33 +242,25 @@ def _of_groups(
     trial: Trial, group_of: Mapping[str, str], order: Sequence[str] = ()
 ) -> dict[str, GroupErrors]:
     """Return the detector's labels by group of the clear images."""
-    present = {group_of[image.file] for image in trial.labelled
-               if image.clear and image.file in group_of}  # fmt: skip
-    groups = {
-        group: GroupErrors({label: {} for label in trial.labels})
-        for group in (*(name for name in order if name in present), *sorted(present - {*order}))
-    }
-    if not groups:
+    said = Counter(
+        (group_of[image.file], image.label, word)
+        for image, word in zip(trial.labelled, trial.said, strict=True)
+        if image.clear and image.file in group_of
+    )
+    if not said:
         raise ConfigurationError("--by: no image with a clear label has a value in this column")
-    confusion: dict[str, dict[str, Counter[str]]] = {
-        name: {label: Counter() for label in trial.labels} for name in groups
+    present = {group for group, _, _ in said}
+    names = [*(name for name in order if name in present), *sorted(present - {*order})]
+    confusion: dict[str, dict[str, dict[str, int]]] = {
+        name: {label: {} for label in trial.labels} for name in names
     }
-    abstention: dict[str, Counter[str]] = {name: Counter() for name in groups}
-    for image, word in zip(trial.labelled, trial.said, strict=True):
-        if not image.clear or image.file not in group_of:
-            continue
-        group = group_of[image.file]
+    abstention = {name: Counter[str]() for name in names}
+    for (name, label, word), count in said.items():
         if isinstance(word, Undetected):
-            abstention[group][image.label] += 1
+            abstention[name][label] += count
         else:
-            confusion[group][image.label][word] += 1
-    return {
-        name: GroupErrors(
-            {label: dict(counts) for label, counts in confusion[name].items()},
-            dict(abstention[name]),
-        )
-        for name in groups
-    }
+            confusion[name][label][word] = count
+    return {name: GroupErrors(confusion[name], dict(abstention[name])) for name in names}
 
 
 def _weak_groups(trial: Trial, splits: Sequence[Split]) -> Iterator[str]:
@@ -333,39 +321,6 @@ def _worst_group(errors: Mapping[str, CellErrors], weak: Sequence[str], level: f
         f"{lead}: {name}, right {error.labelled - error.wrong} of {error.labelled}: "
         f"{right.estimate:.3f} [{right.low:.3f}, {right.high:.3f}] (at {100 * level:g} % for all "
         f"{len(errors)} groups together)"
-    )
-
-
-def _chosen(trial: Trial, error: float) -> Iterator[str]:
-    """Yield the least score of a label at which the wanted error is kept, and what it costs."""
-    pairs = [
-        (detection.scores[detection.label], detection.label == image.label)
-        for image, detection in zip(trial.labelled, trial.detections, strict=True)
-        if image.clear and detection.label is not None and detection.label in detection.scores
-    ]
-    if not pairs:
-        raise ConfigurationError(
-            f"--choose: {trial.detector} gives no score of its label, so there is nothing to choose"
-        )
-    scores, are_right = zip(*pairs, strict=True)
-    rows = thresholds(scores, are_right, CHOICES, trial.level)
-    for row in rows:
-        yield (
-            f"  min={row.least:g}  wrong {row.error.estimate:.3f}, at most {row.error.high:.3f}, "
-            f"of {row.error.n}; keeps {_interval(row.kept)}"
-        )
-    threshold = next((row for row in rows if row.error.high <= error), None)
-    if threshold is None:
-        best = min(rows, key=lambda row: row.error.high)
-        yield (
-            f"no least score is shown to keep the error at {error:g}: the nearest is "
-            f"{best.error.high:.3f} at min={best.least:g}. Label more images, or accept more error"
-        )
-        return
-    yield (
-        f"chosen: {trial.detector.partition(':')[0]}:min={threshold.least:g}, at most "
-        f"{threshold.error.high:.3f} of labels wrong ({100 * trial.level:g} %, for all "
-        f"{len(CHOICES)} that were tried); it keeps {threshold.kept.estimate:.3f} of the labels"
     )
 
 
@@ -456,33 +411,18 @@ def _certificate(trial: Trial, splits: Sequence[Split], judge: Judge | None) -> 
 
 
 def _check_lines(trial: Trial, labels: Path | None) -> Iterator[str]:
-    """Yield lines: how often the detector is right, gives no label, and differs between groups."""
-    clear = int(trial.clear.sum())
+    """Yield the lines of the audit's own table, and what it does not hold."""
     yield (
-        f"{trial.detector} on {len(trial.labelled)} labelled images, {clear} of them clear; "
-        f"intervals of {100 * trial.level:g} %"
+        f"{trial.detector} on {len(trial.labelled)} labelled images, {int(trial.clear.sum())} of "
+        f"them clear; intervals of {100 * trial.level:g} %"
     )
     yield from trial.labelled.notes
     if trial.unsettled:
         yield trial.unsettled
-    width = max(len(label) for label in trial.labels)
-    for label in trial.labels:
-        share = trial.kept_share(label)
-        yield (
-            f"  {label:<{width}}  right {_interval(trial.accuracy(label).interval)}, "
-            f"labels {_interval(share)}"
-        )
-    yield f"  together  right {_interval(trial.accuracy().interval)}"
-    yield f"low-quality images left out: {_interval(trial.filter_rate.interval)}"
-    yield f"gap of accuracy between groups: {_gap(accuracy_gap(trial))}"
-    yield f"gap of images without a label between groups: {_gap(gap_of_undetected(trial))}"
-    if trial.is_gender and trial.percent_deviation.interval is not None:
-        yield (
-            "model bias score from its labels deviates from that of people by "
-            f"{trial.percent_deviation.interval.estimate:+.1f} % "
-            f"[{trial.percent_deviation.interval.low:+.1f}, "
-            f"{trial.percent_deviation.interval.high:+.1f}]"
-        )
+    section = Section(DetectorValidation.title, (table_of(trial),))
+    yield from (line for line in list(terminal_lines([section], WIDE))[3:] if line)
+    gap = table_cell_text(trial.undetected_gap.interval, 3)
+    yield f"gap of images without a label between groups: {gap}"
     if labels is not None:
         yield (
             "to test the detector against limits: pytest --t2i-labels "
@@ -518,14 +458,8 @@ def _of_all_images(trial: Trial) -> Iterator[str]:
 
 def _interval(interval: Interval | None) -> str:
     if interval is None:
-        return "unknown: no image to estimate it from"
+        return "unknown: too few images to estimate it from"
     return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}] of {interval.n}"
-
-
-def _gap(interval: Interval | None) -> str:
-    if interval is None:
-        return "unknown: fewer than two groups"
-    return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def _among_people(trial: Trial, level: float) -> Iterator[str]:
