@@ -35,7 +35,7 @@ from pytest_t2i.generation.detect import (
     stored_detections,
 )
 from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.generation.progress import Bar, Lines, Progress
+from pytest_t2i.generation.progress import terminal_progress
 from pytest_t2i.generation.store import Store
 from pytest_t2i.labels import FILE_NAME
 from pytest_t2i.labels.agreement import agreement
@@ -211,7 +211,7 @@ def _evaluated(ref: DetectorRef, components: Components, labelled: LabelledSet |
         )
     fingerprint = components.detector(ref).fingerprint
     name = ref.name if ref.attribute is None else f"{ref.name} on {ref.attribute.name}"
-    observer = Observer(components, session.store, _progress())
+    observer = Observer(components, session.store, terminal_progress(sys.stderr))
     try:
         look_at_labelled(observer, labelled, (ref,))
     except BudgetSpentError as error:
@@ -473,11 +473,3 @@ def _among_people(trial: Trial, level: float) -> Iterator[str]:
             f"people: {pair.first} and {pair.second} give the same label to {pair.equal} of "
             f"{pair.images} images, {kappa}"
         )
-
-
-def _progress() -> Progress:
-    return Bar(sys.stderr) if sys.stderr.isatty() else Lines(_print_progress)
-
-
-def _print_progress(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)  # noqa: T201 - a command line tool
