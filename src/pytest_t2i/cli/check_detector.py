@@ -46,7 +46,7 @@ from pytest_t2i.metrics.stereotypes import attribute_log_odds
 from pytest_t2i.prompts.stereotypes import builtin_stereotypes, check_descriptions
 from pytest_t2i.reporting.audit_sections import table_cell_text
 from pytest_t2i.reporting.terminal import terminal_lines
-from pytest_t2i.runs.session.judges import LEAST_AGREEMENT
+from pytest_t2i.runs.session.judges import facts_of, judge_notes
 from pytest_t2i.runs.session.session import Session
 from pytest_t2i.sections import Section
 from pytest_t2i.settings import whole
@@ -289,8 +289,13 @@ def _weak_groups(trial: Trial, splits: Sequence[Split]) -> Iterator[str]:
         yield (
             f"  {name:<{width}}  right {_interval(error.right)}{without}, p = {error.p_value:.2g}"
         )
-    weak = [name for name, error in errors.items()
-            if error.p_value <= 1.0 - trial.level and _is_below_the_rest(error)]  # fmt: skip
+    weak = [
+        name
+        for name, error in errors.items()
+        if error.p_value <= 1.0 - trial.level
+        and error.right is not None
+        and error.right.estimate < error.rest_right
+    ]
     yield (
         f"errors differ between groups at one level of {100 * (1 - trial.level):g} % (Fisher's "
         f"exact test of each group against the rest, Holm's method over {len(errors)} groups): "
@@ -299,28 +304,18 @@ def _weak_groups(trial: Trial, splits: Sequence[Split]) -> Iterator[str]:
     yield _worst_group(errors, weak, trial.level)
 
 
-def _is_below_the_rest(error: CellErrors) -> bool:
-    return error.right is not None and error.right.estimate < error.rest_right
-
-
 def _worst_group(errors: Mapping[str, CellErrors], weak: Sequence[str], level: float) -> str:
     """Return the worst group with an interval that holds although it was chosen."""
-    rated = {name: error for name, error in errors.items() if error.right is not None}
+    rated = {name: error.right for name, error in errors.items() if error.right is not None}
     if not rated:
         return "worst group: unknown, as no image of a group has a label by the detector"
-    name = min(
-        (name for name in rated if name in weak or not weak),
-        key=lambda name: 1.0 - rated[name].wrong / rated[name].labelled,
-    )
-    error = rated[name]
-    right = share_interval(
-        error.labelled - error.wrong, error.labelled, 1.0 - (1.0 - level) / len(errors)
-    )
+    name = min(weak or rated, key=lambda name: rated[name].estimate)
+    right, n = errors[name].labelled - errors[name].wrong, errors[name].labelled
     lead = "worst group" if weak else "lowest share, which chance may explain"
+    held = table_cell_text(share_interval(right, n, 1.0 - (1.0 - level) / len(errors)), 3)
     return (
-        f"{lead}: {name}, right {error.labelled - error.wrong} of {error.labelled}: "
-        f"{right.estimate:.3f} [{right.low:.3f}, {right.high:.3f}] (at {100 * level:g} % for all "
-        f"{len(errors)} groups together)"
+        f"{lead}: {name}, right {right} of {n}: {held} (at {100 * level:g} % for all {len(errors)} "
+        "groups together)"
     )
 
 
@@ -343,15 +338,7 @@ def _judge_lines(trial: Trial, judge: Judge, components: Components) -> Iterator
         words = ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items()))
         share = share_interval(abstained, answered, trial.level)
         yield f"abstains: {_interval(share)}{f' ({words})' if words else ''}"
-    agreement = judge.agreement
-    if agreement is None:
-        yield "agreement with itself: not asked for, as its weights are here and it does not sample"
-    elif agreement.pictures:
-        share = share_interval(agreement.equal, agreement.pictures, trial.level)
-        unsteady = " (below 0.95)" if share.estimate < LEAST_AGREEMENT else ""
-        yield f"agreement with itself: {_interval(share)} pictures judged twice{unsteady}"
-    else:
-        yield "agreement with itself: unknown, as no picture was judged twice"
+    yield from judge_notes({trial.detector: facts_of(judge)})
     price, total = components.judge_price, 1000 + 1000 // ONE_IN
     cost = "" if price is None else f", {price.times(total)} at {price}"
     if judge.panel.judges_twice:
@@ -467,9 +454,4 @@ def _among_people(trial: Trial, level: float) -> Iterator[str]:
     result = agreement(trial.labelled.labels, level=level)
     if len(result.annotators) < 2:  # noqa: PLR2004 - agreement needs two
         yield "people: one annotator only, so how far people agree is unknown"
-    for pair in result.pairs:
-        kappa = pair.why if pair.kappa is None else f"Cohen's kappa {pair.kappa}"
-        yield (
-            f"people: {pair.first} and {pair.second} give the same label to {pair.equal} of "
-            f"{pair.images} images, {kappa}"
-        )
+    yield from (f"people: {pair}" for pair in result.pairs)
