@@ -12,7 +12,7 @@ import inspect
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -59,7 +59,7 @@ def code_of_factory(factory: Callable[..., Any]) -> str:
     if file is None:
         return ""
     path = Path(file).resolve()
-    return _code(path, path.parent, definition.__module__.rpartition(".")[0])
+    return _code(path, path.parent, definition.__module__.rpartition(".")[0], is_own=True)
 
 
 def _file_of(name: str) -> Path | None:
@@ -78,44 +78,51 @@ def _source_of(folder: Path, parts: Iterable[str]) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
-def _code(first: Path, root: Path, package: str) -> str:
+def _code(first: Path, root: Path, package: str, *, is_own: bool = False) -> str:
     """Digest of a file and of all that it imports below a folder, which is that of a package."""
     waiting, sums = [first], dict[Path, str]()
     while waiting:
         file = waiting.pop()
         if file not in sums:
-            sums[file], imports = _read(file, stamp(file))
-            waiting += _imported(file, imports, root, package)
+            sums[file], imported = _read(file, stamp(file), root, package, is_own)
+            waiting += imported
     return digest(sorted(sums.values())) if sums[first] else ""
 
 
 @cache
-def _read(file: Path, version: str | None) -> tuple[str, frozenset[str]]:
-    """Checksum of a file and the names that it imports; "" and none where it cannot be read."""
+def _read(
+    file: Path, version: str | None, root: Path, package: str, is_own: bool
+) -> tuple[str, list[Path]]:
+    """Checksum of a file, and the files that it imports; "" and none where it cannot be read.
+
+    The modules beside an own factory may be imported by their names alone.
+    """
     del version  # a file that changes is read again
     try:
         content = file.read_bytes()
     except OSError:
-        return "", frozenset()
+        return "", []
     names: set[str] = set()
     text = re.sub("#.*", "", content.decode(errors="replace"))
     for origin, within, plain, modules in IMPORT.findall(text):
         dot = "." if origin.strip(".") else ""
         listed = (part.split() for part in (within or plain or modules).split(","))
         names |= {origin, *(f"{origin}{dot}{words[0]}" for words in listed if words)}
-    return checksum(content), frozenset(names)
+    files = (_imported(file, name, root, package, is_own=is_own) for name in sorted(names))
+    return checksum(content), [found for found in files if found and found.is_relative_to(root)]
 
 
-def _imported(file: Path, names: Iterable[str], root: Path, package: str) -> Iterator[Path]:
-    for name in sorted(names):
-        plain = name.lstrip(".")
-        level = len(name) - len(plain)
-        folder = file.parents[level - 1] if level else root
-        if not level and f"{name}.".startswith(f"{package}."):
-            plain = name[len(package) + 1 :]
-        source = _source_of(folder, plain.split(".")) if plain else None
-        if source is not None and source.is_relative_to(root):
-            yield source
+def _imported(file: Path, name: str, root: Path, package: str, *, is_own: bool) -> Path | None:
+    """The file of an imported name; None for another package's, and for a function or class."""
+    plain = name.lstrip(".")
+    level = len(name) - len(plain)
+    if not level and name.startswith(f"{package}."):
+        plain = name[len(package) + 1 :]
+    elif not level and not is_own:
+        return None
+    return (
+        _source_of(file.parents[level - 1] if level else root, plain.split(".")) if plain else None
+    )
 
 
 WEIGHTS_AND_CONFIGS = {".safetensors", ".json", ".txt", ".model", ".py"}
