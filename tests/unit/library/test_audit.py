@@ -433,9 +433,6 @@ def test_every_option_of_a_run_is_known(audited, option):
     assert "unknown option" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "function", [load, lambda model, **k: list(load(model, **k).pictures(["a"]))]
-)
 @pytest.mark.parametrize("option", ["baseline", "limits", "confidence", "report", "sequential"])
 def test_what_measures_nothing_takes_no_option_of_a_measurement(option):
     with pytest.raises(ConfigurationError, match=r"nothing is measured here.*t2i.audit"):
