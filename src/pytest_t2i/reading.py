@@ -232,8 +232,10 @@ def read_json(path: Path, schema: str, *, kind: str, remedy: str = "") -> dict[s
     return plain  # type: ignore[no-any-return]
 
 
-def parse_json(path: Path, content: str) -> Any:
+def parse_json(path: Path, content: str, *, first_line: int = 1) -> Any:
     """Return the JSON value of a file's content; raise FileFormatError with line and column.
+
+    ``first_line`` is the number of the content's first line in the file.
 
     NaN, half a surrogate pair, which JSON does not allow, and duplicate keys are refused.
     """
@@ -242,7 +244,7 @@ def parse_json(path: Path, content: str) -> Any:
         if "\\ud" in content.lower():
             json.dumps(plain, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        where = f"line {error.lineno} column {error.colno}"
+        where = f"line {error.lineno + first_line - 1} column {error.colno}"
         raise FileFormatError(path, f"is not valid JSON: {error.msg}.", where=where) from None
     except (RecursionError, ValueError) as error:
         raise FileFormatError(path, f"is not valid JSON: {_reason(error)}.") from None
