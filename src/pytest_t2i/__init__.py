@@ -95,9 +95,8 @@ if TYPE_CHECKING:
     from pytest_t2i.library.audit import Audited as Audited
     from pytest_t2i.library.audit import audit as audit
     from pytest_t2i.library.load import Loaded as Loaded
+    from pytest_t2i.library.load import Pictured as Pictured
     from pytest_t2i.library.load import load as load
-    from pytest_t2i.library.pictures import Pictured as Pictured
-    from pytest_t2i.library.pictures import pictures as pictures
     from pytest_t2i.library.put_sections import put_sections as put_sections
     from pytest_t2i.library.workbench import Workbench as Workbench
     from pytest_t2i.prompts import Axes, Captions
@@ -238,8 +237,7 @@ _HOMES = {
     "audits.stereotypes.measure": ("Association",),
     "generation.plan": ("DetectorRef", "Need"),
     "library.audit": ("Audited", "audit"),
-    "library.load": ("Loaded", "load"),
-    "library.pictures": ("Pictured", "pictures"),
+    "library.load": ("Loaded", "Pictured", "load"),
     "library.put_sections": ("put_sections",),
     "library.workbench": ("Workbench",),
     "reporting.html": ("write_page",),

@@ -68,19 +68,20 @@ def read_text(
     """
     path = Path(path)
     content = read_bytes(path, kind=kind, remedy=remedy, most=most)
-    check_is_text(path, content, kind)
+    _check_is_text(path, content, kind)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FileFormatError(path, f"cannot be read: {error}.") from None
-    return one_kind_of_breaks(text)
+        problem = f"expected a {kind} in UTF-8: {error}."
+        raise FileFormatError(path, problem, remedy="Save it as UTF-8.") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def check_is_text(path: Path, content: bytes, kind: str) -> None:
+def _check_is_text(path: Path, content: bytes, kind: str) -> None:
     """Raise FileFormatError for a spreadsheet, a picture, a pointer of Git LFS and the like."""
     shown = content_of(content)
     if shown.name and content and shown.kind not in (TEXT, MARKUP):
-        remedy = "Save it as CSV." if shown.kind == TABLE else ""
+        remedy = 'Save it as "CSV UTF-8".' if shown.kind == TABLE else ""
         raise FileFormatError(path, f"expected a {kind} of text, got {shown.name}.", remedy=remedy)
 
 
@@ -179,11 +180,6 @@ def check_length(path: Path, text: str, where: str = "") -> None:
     if len(text) > MOST_TEXT:
         problem = f"expected a text of at most {MOST_TEXT} characters, got {len(text)}."
         raise FileFormatError(path, problem, where=where)
-
-
-def one_kind_of_breaks(text: str) -> str:
-    """Return the text with one kind of line break."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_toml(path: Path | str) -> dict[str, Any]:

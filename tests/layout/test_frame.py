@@ -19,7 +19,7 @@ ALLOWED = {
     "runs.record.record": {"prompt_bias_score"},  # a key of run.json
     "runs.record.frames": {"prompt_bias_score"},  # a column that users read
     "runs.compare.record": {"model_bias_score"},  # a default of compare.json
-    "cli.check_detector": {"filter_rate", "percent_deviation"},  # a command of one audit
+    "cli.check_detector": {"undetected_gap"},  # a command of one audit
     "cli.demo": {"model_bias_score", "prompt_bias_score"},  # shows these two scores
     "cli.init": {"model_bias_score", "prompt_bias_score"},  # suggests limits of these
     "cli.plan": {"model_bias_score", "prompt_bias_score"},  # their power is known

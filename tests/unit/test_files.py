@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from pytest_t2i import files, reading
-from pytest_t2i.adapters.tables import read_csv, read_encoded, read_table
+from pytest_t2i.adapters.tables import read_csv
 from pytest_t2i.errors import FileFormatError, StoreError, T2IError
 from pytest_t2i.reading import convert, parse_json, read_json, read_text, read_toml
 
@@ -119,7 +119,7 @@ def test_files_that_are_none(tmp_path, monkeypatch):
         with pytest.raises(FileFormatError, match="this is not a regular file"):
             read_text(tmp_path / path)
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
-    with pytest.raises(FileFormatError, match="cannot be read"):
+    with pytest.raises(FileFormatError, match=r"expected a file in UTF-8: .* Save it as UTF-8"):
         read_text(tmp_path / "bytes")
     with pytest.raises(FileFormatError, match="cannot be read"):
         read_text(tmp_path / "a\0b")
@@ -222,8 +222,8 @@ def test_rows_of_csv(tmp_path):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", r"line 1: no column 'a'; there are: none\. See docs\."),
-        ("b,c\n", r"line 1: no column 'a'; there are: b, c\. See docs\."),
+        ("", r"line 1: no column 'a'; there are: none\. Save .* See docs\."),
+        ("b,c\n", r"line 1: no column 'a'; there are: b, c\. Save .* See docs\."),
         ("a,a\n", "line 1: expected distinct names of columns, got: a, a"),
         ("a\n1\n1,2\n", r"line 3: more values than columns\. Quote"),
         ('a\n"x\n', "line 2: unexpected end of data"),
@@ -323,10 +323,8 @@ def test_threads_that_convert_to_a_new_type_at_once_do_not_end_the_process():
 
 READERS = {
     "read_csv": lambda path: list(read_csv(path, ("file",))),
-    "read_table": lambda path: read_table(path, ("file",)),
     "read_toml": read_toml,
     "read_json": lambda path: read_json(path, "ours", kind="baseline"),
-    "read_encoded": read_encoded,
 }
 
 
@@ -336,7 +334,7 @@ READERS = {
     [
         (b"PK\x03\x04" + bytes(26) + b"xl/workbook.xml", "an Excel workbook (.xlsx)"),
         (b"PK\x03\x04" + bytes(26) + b"mimetypeapplication/vnd.oasis.opendocument", "OpenDocument"),
-        (b"PAR1\x15\x04\xae", "a Parquet file. Save it as CSV."),
+        (b"PAR1\x15\x04\xae", "a Parquet file. Save it as"),
         (b"version https://git-lfs.github.com/spec/v1\n", "`git lfs pull` fetches the file"),
         (b"\x89PNG\r\n\x1a\n\xff", "PNG"),
     ],

@@ -52,10 +52,10 @@ def command(name):
 
 
 def test_research_alone_lists_them(capsys):
-    assert main(["research"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[:3] for line in lines] == [["t2i", "research", name] for name in NAMES]
-    assert all(len(line.split()) > 5 for line in lines)
+    with pytest.raises(SystemExit, match="0"):
+        main(["research"])
+    lines = capsys.readouterr().out.partition("COMMAND\n")[2].splitlines()
+    assert {line.split()[0] for line in lines} >= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

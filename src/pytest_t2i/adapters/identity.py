@@ -1,73 +1,47 @@
 """What a part is: the digest of its code, and the digests of its files and folders.
 
-A module counts with its syntax tree, without comments, docstrings, layout and raised exceptions,
-none of which can change a detection. The modules of the same package that it imports count, too.
+The code of a registered part is its module and all that this imports of its package (of ours: of
+the adapters); that of an own factory is its file and what this imports from its folder.
 """
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import hashlib
 import inspect
 import json
 import os
-import sys
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
-from importlib.util import find_spec, resolve_name
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pytest_t2i.data import digest
-from pytest_t2i.files import stamp, stamps, temporary_beside
+from pytest_t2i.files import checksum, stamp, temporary_beside
 
-OURS = "pytest_t2i."
-ADAPTERS = "pytest_t2i.adapters."
+ADAPTERS = "pytest_t2i.adapters"
 """Only adapters of this package count: the rest is the same for all detectors."""
-NO_WORD_OF_THEIRS = {
-    f"{ADAPTERS}{name}"
-    for name in (
-        "registry",
-        "catalogue",
-        "endpoints.reported_versions",
-        "endpoints.addresses",
-        "endpoints.answers",
-        "endpoints.aspects",
-        "endpoints.deadlines",
-        "loading",
-        "endpoints.parallel_calls",
-        "endpoints.spending",
-        "identity",
-        "endpoints.http_client",
-        "endpoints.proxies",
-        "endpoints.paid_requests",
-        "endpoints.secrets",
-        "endpoints.shapes",
-    )
-}
-"""Modules of this package that detectors import and that cannot change a detection."""
-
-
-class Module(NamedTuple):
-    """Name and path of a Python module, loaded or not."""
-
-    name: str
-    path: Path
+IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(?:\(([^)]*)\)|([^\n;]+))|"
+    r"import[ \t]+([^\n;]+))",
+    re.MULTILINE,
+)
+"""An import: where from and which names, in parentheses or not, or which modules."""
 
 
 def code_of_entry_point(module: str) -> str:
     """Digest of a module that need not be imported yet; "" where there is no source."""
-    top = module.partition(".")[0]
-
-    def within(name: str) -> Module | None:
-        return module_in(name) if name.partition(".")[0] == top else None
-
-    return _digest(module_in(module), within)
+    package = ADAPTERS if module.startswith(f"{ADAPTERS}.") else module.partition(".")[0]
+    path, root = _file_of(module), _file_of(package)
+    if path is None or root is None:
+        return ""
+    return _code(path, root.parent if root.name == "__init__.py" else root, package)
 
 
 def code_of_factory(factory: Callable[..., Any]) -> str:
-    """Digest of the module that defines a factory, and of the modules beside it that it imports.
+    """Digest of the file that defines a factory, and of what this imports from its folder.
 
     "" where there is no source: then only the component's own fingerprint identifies it.
 
@@ -85,131 +59,70 @@ def code_of_factory(factory: Callable[..., Any]) -> str:
     if file is None:
         return ""
     path = Path(file).resolve()
-
-    def beside(name: str) -> Module | None:
-        """The loaded module of this name, if it lies in the same folder or below."""
-        loaded = Path(getattr(sys.modules.get(name), "__file__", None) or "/").resolve()
-        return Module(name, loaded) if loaded.is_relative_to(path.parent) else None
-
-    return _digest(Module(definition.__module__, path), beside)
+    return _code(path, path.parent, definition.__module__.rpartition(".")[0], is_own=True)
 
 
-def version_of_package(module: str) -> str:
-    """A digest that changes with every source file of a module's package, without reading them.
-
-    >>> version_of_package("pytest_t2i.adapters.detectors.clip") != version_of_package("json")
-    True
-    """
-    return _stamped("pytest_t2i.adapters" if module.startswith(OURS) else module.partition(".")[0])
-
-
-@cache
-def _stamped(package: str) -> str:
-    module = module_in(package)
-    if module is None:
-        return ""
-    is_package = module.path.name == "__init__.py"
-    return digest(stamps(module.path.parent, "*.py") if is_package else stamps(module.path))
-
-
-def module_in(name: str) -> Module | None:
-    """Find a module by its name without importing it; None where it has no source."""
+def _file_of(name: str) -> Path | None:
+    """The source of a module, which is not imported for it; None where there is none."""
     top, *parts = name.split(".")
     spec = find_spec(top)
     if spec is None or spec.origin is None:
         return None
-    folder = Path(spec.origin).parent
+    origin = Path(spec.origin)
+    return _source_of(origin.parent, parts) if parts else origin if origin.is_file() else None
+
+
+def _source_of(folder: Path, parts: Iterable[str]) -> Path | None:
     below = folder.joinpath(*parts)
-    candidates = (below.with_suffix(".py"), below / "__init__.py") if parts else (spec.origin,)
-    return next((Module(name, Path(path)) for path in candidates if Path(path).is_file()), None)
+    files = (below.with_suffix(".py"), below / "__init__.py")
+    return next((file for file in files if file.is_file()), None)
 
 
-def _digest(first: Module | None, finder: Callable[[str], Module | None]) -> str:
-    """Digest of a module and of all modules of the ``finder`` and adapters that it imports."""
-    waiting = [first] if first else []
-    trees: dict[str, str] = {}
+def _code(first: Path, root: Path, package: str, *, is_own: bool = False) -> str:
+    """Digest of a file and of all that it imports below a folder, which is that of a package."""
+    waiting, sums = [first], dict[Path, str]()
     while waiting:
-        module = waiting.pop()
-        if module.name in trees:
-            continue
-        source = _source(module.path, stamp(module.path))
-        trees[module.name] = _tree(source)
-        for name in _imported(_package(module), source):
-            dependency = _plugged_in(name) if name.startswith(OURS) else finder(name)
-            waiting += [dependency] if dependency else []
-    if not any(trees.values()):
-        return ""
-    return digest(sorted(trees.values()))
-
-
-def _plugged_in(name: str) -> Module | None:
-    counts = name.startswith(ADAPTERS) and name not in NO_WORD_OF_THEIRS
-    return module_in(name) if counts else None
+        file = waiting.pop()
+        if file not in sums:
+            sums[file], imported = _read(file, stamp(file), root, package, is_own)
+            waiting += imported
+    return digest(sorted(sums.values())) if sums[first] else ""
 
 
 @cache
-def _source(path: Path, version: str | None) -> bytes | None:
-    """The source of a module; None where there is none."""
+def _read(
+    file: Path, version: str | None, root: Path, package: str, is_own: bool
+) -> tuple[str, list[Path]]:
+    """Checksum of a file, and the files that it imports; "" and none where it cannot be read.
+
+    The modules beside an own factory may be imported by their names alone.
+    """
     del version  # a file that changes is read again
     try:
-        return path.read_bytes()
+        content = file.read_bytes()
     except OSError:
-        return None
-
-
-@cache
-def _parsed(source: bytes | None) -> ast.Module | None:
-    """The tree of a source: copies of a file are parsed once."""
-    try:
-        return None if source is None else ast.parse(source)
-    except (SyntaxError, ValueError):
-        return None
-
-
-def _package(module: Module) -> str:
-    is_package = module.path.name == "__init__.py"
-    return module.name if is_package else module.name.rpartition(".")[0]
-
-
-@cache
-def _imported(package: str, source: bytes | None) -> frozenset[str]:
-    """Absolute names that a module imports; some may be functions or classes."""
-    tree = _parsed(source)
+        return "", []
     names: set[str] = set()
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            origin = _absolute(node, package)
-            names |= {origin, *(f"{origin}.{alias.name}" for alias in node.names)}
-    return frozenset(names)
+    text = re.sub("#.*", "", content.decode(errors="replace"))
+    for origin, within, plain, modules in IMPORT.findall(text):
+        dot = "." if origin.strip(".") else ""
+        listed = (part.split() for part in (within or plain or modules).split(","))
+        names |= {origin, *(f"{origin}{dot}{words[0]}" for words in listed if words)}
+    files = (_imported(file, name, root, package, is_own=is_own) for name in sorted(names))
+    return checksum(content), [found for found in files if found and found.is_relative_to(root)]
 
 
-def _absolute(node: ast.ImportFrom, package: str) -> str:
-    if not node.level:
-        return node.module or ""
-    try:
-        return resolve_name("." * node.level + (node.module or ""), package)
-    except ImportError:
-        return node.module or ""
-
-
-@cache
-def _tree(source: bytes | None) -> str:
-    tree = _parsed(source)
-    return digest(ast.unparse(_Bare().visit(tree))) if tree else ""
-
-
-class _Bare(ast.NodeTransformer):
-    """Removes docstrings and raised exceptions, which cannot change a detection."""
-
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        return None if is_text else self.generic_visit(node)
-
-    def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        del node
-        return ast.Raise()
+def _imported(file: Path, name: str, root: Path, package: str, *, is_own: bool) -> Path | None:
+    """The file of an imported name; None for another package's, and for a function or class."""
+    plain = name.lstrip(".")
+    level = len(name) - len(plain)
+    if not level and name.startswith(f"{package}."):
+        plain = name[len(package) + 1 :]
+    elif not level and not is_own:
+        return None
+    return (
+        _source_of(file.parents[level - 1] if level else root, plain.split(".")) if plain else None
+    )
 
 
 WEIGHTS_AND_CONFIGS = {".safetensors", ".json", ".txt", ".model", ".py"}

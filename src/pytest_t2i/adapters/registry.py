@@ -22,7 +22,6 @@ from typing import Any, cast
 from pytest_t2i.adapters.identity import (
     code_of_entry_point,
     code_of_factory,
-    version_of_package,
 )
 from pytest_t2i.adapters.loading import is_installed
 from pytest_t2i.errors import (
@@ -222,13 +221,12 @@ class Registry:
     def state(self, name: str) -> str | None:
         """A text that changes with the code behind a name; None for a factory of a conftest.py.
 
-        The code is not read for it. A conftest.py can change anything, so that its components are
-        loaded every time.
+        A conftest.py can change anything, so that its components are loaded every time.
         """
         point = self._entry_points().get(name)
         if name in self.local or point is None:
             return None
-        return f"{self.version(name)}:{version_of_package(point.module)}"
+        return f"{self.version(name)}:{self.code(name)}"
 
     def version(self, name: str) -> str:
         """Version of the distribution that registers a name; "" for a name of a conftest.py."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_t2i.cli.support.arguments import add_confidence, path, say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.labels import ADJUDICATED, Label, read_labels
-from pytest_t2i.labels.agreement import Agreement, AnnotatorPair, agreement
+from pytest_t2i.labels.agreement import Agreement, agreement
 from pytest_t2i.reporting.formatting import several
 
 SHOWN = 20
@@ -52,7 +52,7 @@ def _agreement_lines(result: Agreement, *, everything: bool = False) -> Iterator
     if len(result.annotators) == 1:
         yield f"one annotator only ({result.annotators[0]}): agreement needs a second one"
         return
-    yield from (_pair(pair) for pair in result.pairs)
+    yield from map(str, result.pairs)
     if result.fleiss is not None:
         yield (
             f"all {len(result.annotators)} annotators: Fleiss' kappa {result.fleiss} "
@@ -86,16 +86,6 @@ def _rules(result: Agreement) -> Iterator[str]:
     if len(result.annotators) > 2:  # noqa: PLR2004 - a majority of two is both
         counts = ", ".join(f"{count} by {rule}" for rule, count in result.unlabelled.items())
         yield f"unsettled of {result.images} images: {counts} (labels.toml sets the rule)"
-
-
-def _pair(pair: AnnotatorPair) -> str:
-    names = f"{pair.first} and {pair.second}"
-    if pair.kappa is None:
-        return f"{names}: no kappa: {pair.why}"
-    level = f"{100 * pair.kappa.level:g} %"
-    return (
-        f"{names}: Cohen's kappa {pair.kappa} ({level}), {pair.equal} of {pair.images} images alike"
-    )
 
 
 def _words(labels: Sequence[Label]) -> str:

@@ -19,7 +19,8 @@ from typing import Any
 from scipy.special import expit
 
 from pytest_t2i.adapters.detectors.judging import ONE_IN, Judge
-from pytest_t2i.audits.detector_validation.measure import Trial, accuracy_gap, gap_of_undetected
+from pytest_t2i.audits.detector_validation import DetectorValidation, table_of
+from pytest_t2i.audits.detector_validation.measure import Trial
 from pytest_t2i.audits.detector_validation.planted_words import Planted, obeyed_words
 from pytest_t2i.audits.detector_validation.trials import try_detectors
 from pytest_t2i.cli.support.arguments import add_run_options, path, run_settings, say, value
@@ -34,7 +35,7 @@ from pytest_t2i.generation.detect import (
     stored_detections,
 )
 from pytest_t2i.generation.plan import DetectorRef
-from pytest_t2i.generation.progress import Bar, Lines, Progress
+from pytest_t2i.generation.progress import terminal_progress
 from pytest_t2i.generation.store import Store
 from pytest_t2i.labels import FILE_NAME
 from pytest_t2i.labels.agreement import agreement
@@ -43,10 +44,13 @@ from pytest_t2i.labels.sets import LabelledSet, labelled_set_of
 from pytest_t2i.labels.vocabulary import Choice, Vocabulary
 from pytest_t2i.metrics.stereotypes import attribute_log_odds
 from pytest_t2i.prompts.stereotypes import builtin_stereotypes, check_descriptions
-from pytest_t2i.runs.session.judges import LEAST_AGREEMENT
+from pytest_t2i.reporting.audit_sections import table_cell_text
+from pytest_t2i.reporting.terminal import terminal_lines
+from pytest_t2i.runs.session.judges import facts_of, judge_notes
 from pytest_t2i.runs.session.session import Session
-from pytest_t2i.settings import share, whole
-from pytest_t2i.statistics.detector_errors import CellErrors, differential_errors, thresholds
+from pytest_t2i.sections import Section
+from pytest_t2i.settings import whole
+from pytest_t2i.statistics.detector_errors import CellErrors, differential_errors
 from pytest_t2i.statistics.shares import share_interval
 from pytest_t2i.verdicts.certificate import (
     ABSTENTIONS,
@@ -64,10 +68,8 @@ OPTIONS = (
     *("concurrency", "answer-deadline", "budget"),
 )
 TELLS_PROGRESS = True
-
-
-CHOICES = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)
-"""Least scores of a label among which ``--choose`` chooses."""
+WIDE = 1_000_000
+"""Columns of a table whose lines are wrapped later."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,10 +92,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--certificate", type=path, metavar="FILE",
         help="write the detector's certificate, for --t2i-judge-certificate",
-    )  # fmt: skip
-    parser.add_argument(
-        "--choose", type=value(share), metavar="ERROR",
-        help="choose the least score of a label at which at most this share of labels is wrong",
     )  # fmt: skip
     parser.add_argument(
         "--planted-words", type=value(whole(1, 10_000)), default=0, metavar="N",
@@ -142,7 +140,6 @@ def run(
     by: Sequence[Grouping],
     attribute: Sequence[Attribute] = (),
     certificate: Path | None,
-    choose: float | None,
     planted_words: int = 0,
     **run_options: Any,
 ) -> int:
@@ -181,7 +178,6 @@ def run(
             _among_people(trial, settings.confidence),
             _weak_groups(trial, splits),
             _planted_lines(trial, ref, components, planted_words) if planted_words else (),
-            () if choose is None else _chosen(trial, choose),
         )
         for line in lines:
             say(line)
@@ -215,7 +211,7 @@ def _evaluated(ref: DetectorRef, components: Components, labelled: LabelledSet |
         )
     fingerprint = components.detector(ref).fingerprint
     name = ref.name if ref.attribute is None else f"{ref.name} on {ref.attribute.name}"
-    observer = Observer(components, session.store, _progress())
+    observer = Observer(components, session.store, terminal_progress(sys.stderr))
     try:
         look_at_labelled(observer, labelled, (ref,))
     except BudgetSpentError as error:
@@ -246,33 +242,25 @@ def _of_groups(
     trial: Trial, group_of: Mapping[str, str], order: Sequence[str] = ()
 ) -> dict[str, GroupErrors]:
     """Return the detector's labels by group of the clear images."""
-    present = {group_of[image.file] for image in trial.labelled
-               if image.clear and image.file in group_of}  # fmt: skip
-    groups = {
-        group: GroupErrors({label: {} for label in trial.labels})
-        for group in (*(name for name in order if name in present), *sorted(present - {*order}))
-    }
-    if not groups:
+    said = Counter(
+        (group_of[image.file], image.label, word)
+        for image, word in zip(trial.labelled, trial.said, strict=True)
+        if image.clear and image.file in group_of
+    )
+    if not said:
         raise ConfigurationError("--by: no image with a clear label has a value in this column")
-    confusion: dict[str, dict[str, Counter[str]]] = {
-        name: {label: Counter() for label in trial.labels} for name in groups
+    present = {group for group, _, _ in said}
+    names = [*(name for name in order if name in present), *sorted(present - {*order})]
+    confusion: dict[str, dict[str, dict[str, int]]] = {
+        name: {label: {} for label in trial.labels} for name in names
     }
-    abstention: dict[str, Counter[str]] = {name: Counter() for name in groups}
-    for image, word in zip(trial.labelled, trial.said, strict=True):
-        if not image.clear or image.file not in group_of:
-            continue
-        group = group_of[image.file]
+    abstention = {name: Counter[str]() for name in names}
+    for (name, label, word), count in said.items():
         if isinstance(word, Undetected):
-            abstention[group][image.label] += 1
+            abstention[name][label] += count
         else:
-            confusion[group][image.label][word] += 1
-    return {
-        name: GroupErrors(
-            {label: dict(counts) for label, counts in confusion[name].items()},
-            dict(abstention[name]),
-        )
-        for name in groups
-    }
+            confusion[name][label][word] = count
+    return {name: GroupErrors(confusion[name], dict(abstention[name])) for name in names}
 
 
 def _weak_groups(trial: Trial, splits: Sequence[Split]) -> Iterator[str]:
@@ -301,8 +289,13 @@ def _weak_groups(trial: Trial, splits: Sequence[Split]) -> Iterator[str]:
         yield (
             f"  {name:<{width}}  right {_interval(error.right)}{without}, p = {error.p_value:.2g}"
         )
-    weak = [name for name, error in errors.items()
-            if error.p_value <= 1.0 - trial.level and _is_below_the_rest(error)]  # fmt: skip
+    weak = [
+        name
+        for name, error in errors.items()
+        if error.p_value <= 1.0 - trial.level
+        and error.right is not None
+        and error.right.estimate < error.rest_right
+    ]
     yield (
         f"errors differ between groups at one level of {100 * (1 - trial.level):g} % (Fisher's "
         f"exact test of each group against the rest, Holm's method over {len(errors)} groups): "
@@ -311,61 +304,18 @@ def _weak_groups(trial: Trial, splits: Sequence[Split]) -> Iterator[str]:
     yield _worst_group(errors, weak, trial.level)
 
 
-def _is_below_the_rest(error: CellErrors) -> bool:
-    return error.right is not None and error.right.estimate < error.rest_right
-
-
 def _worst_group(errors: Mapping[str, CellErrors], weak: Sequence[str], level: float) -> str:
     """Return the worst group with an interval that holds although it was chosen."""
-    rated = {name: error for name, error in errors.items() if error.right is not None}
+    rated = {name: error.right for name, error in errors.items() if error.right is not None}
     if not rated:
         return "worst group: unknown, as no image of a group has a label by the detector"
-    name = min(
-        (name for name in rated if name in weak or not weak),
-        key=lambda name: 1.0 - rated[name].wrong / rated[name].labelled,
-    )
-    error = rated[name]
-    right = share_interval(
-        error.labelled - error.wrong, error.labelled, 1.0 - (1.0 - level) / len(errors)
-    )
+    name = min(weak or rated, key=lambda name: rated[name].estimate)
+    right, n = errors[name].labelled - errors[name].wrong, errors[name].labelled
     lead = "worst group" if weak else "lowest share, which chance may explain"
+    held = table_cell_text(share_interval(right, n, 1.0 - (1.0 - level) / len(errors)), 3)
     return (
-        f"{lead}: {name}, right {error.labelled - error.wrong} of {error.labelled}: "
-        f"{right.estimate:.3f} [{right.low:.3f}, {right.high:.3f}] (at {100 * level:g} % for all "
-        f"{len(errors)} groups together)"
-    )
-
-
-def _chosen(trial: Trial, error: float) -> Iterator[str]:
-    """Yield the least score of a label at which the wanted error is kept, and what it costs."""
-    pairs = [
-        (detection.scores[detection.label], detection.label == image.label)
-        for image, detection in zip(trial.labelled, trial.detections, strict=True)
-        if image.clear and detection.label is not None and detection.label in detection.scores
-    ]
-    if not pairs:
-        raise ConfigurationError(
-            f"--choose: {trial.detector} gives no score of its label, so there is nothing to choose"
-        )
-    scores, are_right = zip(*pairs, strict=True)
-    rows = thresholds(scores, are_right, CHOICES, trial.level)
-    for row in rows:
-        yield (
-            f"  min={row.least:g}  wrong {row.error.estimate:.3f}, at most {row.error.high:.3f}, "
-            f"of {row.error.n}; keeps {_interval(row.kept)}"
-        )
-    threshold = next((row for row in rows if row.error.high <= error), None)
-    if threshold is None:
-        best = min(rows, key=lambda row: row.error.high)
-        yield (
-            f"no least score is shown to keep the error at {error:g}: the nearest is "
-            f"{best.error.high:.3f} at min={best.least:g}. Label more images, or accept more error"
-        )
-        return
-    yield (
-        f"chosen: {trial.detector.partition(':')[0]}:min={threshold.least:g}, at most "
-        f"{threshold.error.high:.3f} of labels wrong ({100 * trial.level:g} %, for all "
-        f"{len(CHOICES)} that were tried); it keeps {threshold.kept.estimate:.3f} of the labels"
+        f"{lead}: {name}, right {right} of {n}: {held} (at {100 * level:g} % for all {len(errors)} "
+        "groups together)"
     )
 
 
@@ -388,15 +338,7 @@ def _judge_lines(trial: Trial, judge: Judge, components: Components) -> Iterator
         words = ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items()))
         share = share_interval(abstained, answered, trial.level)
         yield f"abstains: {_interval(share)}{f' ({words})' if words else ''}"
-    agreement = judge.agreement
-    if agreement is None:
-        yield "agreement with itself: not asked for, as its weights are here and it does not sample"
-    elif agreement.pictures:
-        share = share_interval(agreement.equal, agreement.pictures, trial.level)
-        unsteady = " (below 0.95)" if share.estimate < LEAST_AGREEMENT else ""
-        yield f"agreement with itself: {_interval(share)} pictures judged twice{unsteady}"
-    else:
-        yield "agreement with itself: unknown, as no picture was judged twice"
+    yield from judge_notes({trial.detector: facts_of(judge)})
     price, total = components.judge_price, 1000 + 1000 // ONE_IN
     cost = "" if price is None else f", {price.times(total)} at {price}"
     if judge.panel.judges_twice:
@@ -456,33 +398,18 @@ def _certificate(trial: Trial, splits: Sequence[Split], judge: Judge | None) -> 
 
 
 def _check_lines(trial: Trial, labels: Path | None) -> Iterator[str]:
-    """Yield lines: how often the detector is right, gives no label, and differs between groups."""
-    clear = int(trial.clear.sum())
+    """Yield the lines of the audit's own table, and what it does not hold."""
     yield (
-        f"{trial.detector} on {len(trial.labelled)} labelled images, {clear} of them clear; "
-        f"intervals of {100 * trial.level:g} %"
+        f"{trial.detector} on {len(trial.labelled)} labelled images, {int(trial.clear.sum())} of "
+        f"them clear; intervals of {100 * trial.level:g} %"
     )
     yield from trial.labelled.notes
     if trial.unsettled:
         yield trial.unsettled
-    width = max(len(label) for label in trial.labels)
-    for label in trial.labels:
-        share = trial.kept_share(label)
-        yield (
-            f"  {label:<{width}}  right {_interval(trial.accuracy(label).interval)}, "
-            f"labels {_interval(share)}"
-        )
-    yield f"  together  right {_interval(trial.accuracy().interval)}"
-    yield f"low-quality images left out: {_interval(trial.filter_rate.interval)}"
-    yield f"gap of accuracy between groups: {_gap(accuracy_gap(trial))}"
-    yield f"gap of images without a label between groups: {_gap(gap_of_undetected(trial))}"
-    if trial.is_gender and trial.percent_deviation.interval is not None:
-        yield (
-            "model bias score from its labels deviates from that of people by "
-            f"{trial.percent_deviation.interval.estimate:+.1f} % "
-            f"[{trial.percent_deviation.interval.low:+.1f}, "
-            f"{trial.percent_deviation.interval.high:+.1f}]"
-        )
+    section = Section(DetectorValidation.title, (table_of(trial),))
+    yield from (line for line in list(terminal_lines([section], WIDE))[3:] if line)
+    gap = table_cell_text(trial.undetected_gap.interval, 3)
+    yield f"gap of images without a label between groups: {gap}"
     if labels is not None:
         yield (
             "to test the detector against limits: pytest --t2i-labels "
@@ -518,14 +445,8 @@ def _of_all_images(trial: Trial) -> Iterator[str]:
 
 def _interval(interval: Interval | None) -> str:
     if interval is None:
-        return "unknown: no image to estimate it from"
+        return "unknown: too few images to estimate it from"
     return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}] of {interval.n}"
-
-
-def _gap(interval: Interval | None) -> str:
-    if interval is None:
-        return "unknown: fewer than two groups"
-    return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def _among_people(trial: Trial, level: float) -> Iterator[str]:
@@ -533,17 +454,4 @@ def _among_people(trial: Trial, level: float) -> Iterator[str]:
     result = agreement(trial.labelled.labels, level=level)
     if len(result.annotators) < 2:  # noqa: PLR2004 - agreement needs two
         yield "people: one annotator only, so how far people agree is unknown"
-    for pair in result.pairs:
-        kappa = pair.why if pair.kappa is None else f"Cohen's kappa {pair.kappa}"
-        yield (
-            f"people: {pair.first} and {pair.second} give the same label to {pair.equal} of "
-            f"{pair.images} images, {kappa}"
-        )
-
-
-def _progress() -> Progress:
-    return Bar(sys.stderr) if sys.stderr.isatty() else Lines(_print_progress)
-
-
-def _print_progress(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)  # noqa: T201 - a command line tool
+    yield from (f"people: {pair}" for pair in result.pairs)

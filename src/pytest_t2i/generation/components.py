@@ -87,8 +87,6 @@ class Components:
     settings: Settings
     store: Store
     registries: Registries = field(default_factory=Registries)
-    device: str | None = None
-    """Device instead of that in the settings, for one GPU per worker."""
     run_id: str | None = None
     """Id of the xdist run, whose workers share what one of them stored."""
     own_id: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -115,7 +113,6 @@ class Components:
             settings,
             self.store,
             self.registries,
-            self.device,
             self.run_id,
             self.own_id,
             _detectors=self._detectors,
@@ -551,7 +548,7 @@ class Components:
     def _with_settings(self, options: LoadOptions) -> LoadOptions:
         return replace(
             options,
-            device=self.device or self.settings.device,
+            device=self.settings.device,
             dtype=self.settings.dtype if self.settings.dtype != "auto" else options.dtype,
             trust_remote_code=self.settings.trust_remote_code,
             answers=self.settings.answers,
@@ -563,4 +560,5 @@ class Components:
         """Identities of a component, see ``identities``."""
         # The pictures do not depend on which GPU makes them.
         alike = replace(options, device=self.settings.device)
-        return identities(kind, name, alike, self.run_id)
+        code = self.registries.of(kind).code(name)
+        return identities(kind, name, code, alike, self.run_id)

@@ -14,8 +14,8 @@ import msgspec
 from pytest_t2i.adapters.catalogue import CROP, LORA, PARTS
 from pytest_t2i.adapters.endpoints.answers import PassingFaultError
 from pytest_t2i.adapters.endpoints.endpoint_model import EndpointModel
+from pytest_t2i.adapters.endpoints.paid_requests import CountedPart
 from pytest_t2i.adapters.endpoints.reported_versions import versions_words
-from pytest_t2i.adapters.identity import version_of_package
 from pytest_t2i.adapters.registry import PartName, Registries
 from pytest_t2i.data import FactKind, digest
 from pytest_t2i.errors import ConfigurationError, T2IError, blamed, shown
@@ -32,7 +32,7 @@ LIBRARIES = (
 
 
 def identities(
-    kind: str, name: str, options: LoadOptions, run_id: str | None
+    kind: str, name: str, code: str, options: LoadOptions, run_id: str | None
 ) -> tuple[str | None, str | None]:
     """Two hashes of all that a component's fingerprint depends on.
 
@@ -42,7 +42,7 @@ def identities(
     # Time limits of answers change no picture.
     plain = asdict(replace(options, answers=AnswerLimits()))
     libraries = {library: _version(library) for library in LIBRARIES}
-    depends = [kind, name, plain, libraries, version_of_package(__name__)]
+    depends = [kind, name, code, plain, libraries]
     trees = _trees(options)
     # Only loading tells the present revision of a hub id; a run's workers load it once.
     identity = digest([*depends, trees]) if trees and all(trees) else None
@@ -256,15 +256,16 @@ class NamedComponent(Generic[T]):
         loaded = self.get()
         fingerprint = str(cast("Any", loaded).fingerprint)
         facts: dict[str, Any] = {
-            "fingerprint": digest([fingerprint, self.origin.code()])
-            if self.origin
-            else fingerprint,
+            "fingerprint": fingerprint,
             "own": fingerprint,
             "provenance": dict(getattr(loaded, "provenance", {})),
             "labels": list(getattr(loaded, "labels", ())),
             "made_for": str(getattr(loaded, "made_for", "")),
             "parts": self.origin.states() if self.origin else [],
         }
+        # The fingerprint of a judge behind HTTP holds what is sent.
+        if self.origin and not isinstance(loaded, CountedPart):
+            facts["fingerprint"] = digest([fingerprint, self.origin.code()])
         if getattr(loaded, "counts_people", False):
             facts["counts_people"] = True
         identity = self.run_identity if facts["parts"] is None else self.identity

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol, TextIO
@@ -229,8 +230,9 @@ def pace(done: int, seconds: float) -> str:
     return f"{1 / rate:.0f} s an image" if rate < SLOW else f"{rate:.1f} images/s"
 
 
-def terminal_progress() -> Progress:
-    """A bar on a terminal and in a notebook, plain lines elsewhere."""
-    if sys.stdout.isatty() or "ipykernel" in sys.modules:
-        return Bar(sys.stdout)
-    return Lines(lambda line: print(line, flush=True))  # noqa: T201 - a script's own output
+def terminal_progress(file: TextIO | None = None) -> Progress:
+    """A bar on a terminal and in a notebook, plain lines elsewhere; None is the standard output."""
+    file = file or sys.stdout
+    if file.isatty() or (file is sys.stdout and "ipykernel" in sys.modules):
+        return Bar(file)
+    return Lines(partial(print, file=file, flush=True))

@@ -29,6 +29,16 @@ class AnnotatorPair:
     why: str = ""
     """Reason why there is no kappa."""
 
+    def __str__(self) -> str:
+        """Return the agreement in words."""
+        names = f"{self.first} and {self.second}"
+        if self.kappa is None:
+            return f"{names}: no kappa: {self.why}"
+        return (
+            f"{names}: Cohen's kappa {self.kappa} ({100 * self.kappa.level:g} %), {self.equal} of "
+            f"{self.images} images alike"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Agreement:

@@ -105,7 +105,7 @@ COLUMNS = tuple(column.name for column in fields(Label))
 NEEDED = ("file", "label", "annotator")
 PICTURES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
 EXPECTED = (
-    f"Expected {FILE_NAME} in UTF-8, separated by commas, with the columns {','.join(NEEDED)} "
+    f"Expected {FILE_NAME} with the columns {','.join(NEEDED)} "
     "and, where known, reason,prompt,model."
 )
 

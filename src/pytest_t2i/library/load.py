@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pytest_t2i.adapters.black_or_unreadable import gate
 from pytest_t2i.adapters.endpoints.secrets import secrets_of_environment
@@ -19,11 +20,14 @@ from pytest_t2i.errors import ConfigurationError, T2IError, UnknownNameError
 from pytest_t2i.generation.check_pictures import as_generated
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import detections_of
-from pytest_t2i.generation.plan import DetectorRef
+from pytest_t2i.generation.generate import Runner
+from pytest_t2i.generation.plan import DetectorRef, Need, Plan
+from pytest_t2i.generation.progress import Progress, Silent, terminal_progress
+from pytest_t2i.generation.ready_made import check_supply
 from pytest_t2i.generation.store import Store
-from pytest_t2i.library.in_memory import factory_of, name_of_model
+from pytest_t2i.library.in_memory import factory_of, is_nameless, name_of_model
 from pytest_t2i.option_names import OPTIONS
-from pytest_t2i.protocols import Detector, Mitigation, TextToImage
+from pytest_t2i.protocols import Detector, Mitigation, ReadyMade, TextToImage
 from pytest_t2i.runs.session.marker_arguments import KEYWORDS
 from pytest_t2i.runs.session.session import Session
 from pytest_t2i.settings import READERS, Settings, settings_of
@@ -154,6 +158,10 @@ def session_for(
     return session
 
 
+IMAGES = 20
+"""Default number of images per prompt."""
+
+
 def temporary_store() -> TemporaryDirectory[str]:
     """Return a folder for the pictures of one call, which is removed when it is closed."""
     return TemporaryDirectory(prefix="t2i-", ignore_cleanup_errors=True)
@@ -162,7 +170,7 @@ def temporary_store() -> TemporaryDirectory[str]:
 def load(model: Any, *, fingerprint: str | None = None, **options: Any) -> Loaded:
     """Load a model by its name, with the mitigation and the detector that options name.
 
-    Unlike ``audit``, the result neither stores pictures nor measures anything.
+    Unlike ``audit``, the result measures nothing.
 
     Args:
         model: a model as for ``audit``.
@@ -184,8 +192,28 @@ def load(model: Any, *, fingerprint: str | None = None, **options: Any) -> Loade
     [(8, 8)]
     """
     detector = options.pop("detector", None)
-    settings = settings_for(model, 1, detector, options, refused=NOTHING_MEASURED)
-    return Loaded(session_for(settings, model, fingerprint, None))
+    # A function without a fingerprint cannot be identified later: its pictures lie in a temporary
+    # store that lives as long as the returned object.
+    with ExitStack() as temporary, clean_errors():
+        if is_nameless(model, fingerprint) and "store" not in options:
+            options["store"] = temporary.enter_context(temporary_store())
+        settings = settings_for(model, IMAGES, detector, options, refused=NOTHING_MEASURED)
+        loaded = Loaded(session_for(settings, model, fingerprint, None))
+        weakref.finalize(loaded, temporary.pop_all().close)
+    return loaded
+
+
+class Pictured(NamedTuple):
+    """One picture of a prompt.
+
+    >>> Pictured("a nurse", 7, None).seed
+    7
+    """
+
+    prompt: str
+    seed: int
+    image: Image | None
+    """Picture; None if the model refused to make one."""
 
 
 class Loaded:
@@ -250,6 +278,55 @@ class Loaded:
     def generate(self, requests: Sequence[Request]) -> Iterable[Generated]:
         """Make one batch, in order; requests with the mitigation's variation are mitigated."""
         return list(as_generated(self._components.maker().generate(requests)))
+
+    def pictures(
+        self, prompts: Sequence[str] = (), images: int | None = None, *, progress: bool = True
+    ) -> Iterator[Pictured]:
+        """Make the pictures of prompts that the store lacks, and yield all, prompt by prompt.
+
+        After an interruption the same call continues where it stopped.
+
+        Args:
+            prompts: texts of the prompts; () takes all prompts of a folder (``images:DIR``).
+            images: number of pictures per prompt; None takes that of the options, which is 20, or
+                all pictures of a folder.
+            progress: whether to show a progress bar.
+
+        Raises:
+            ConfigurationError: there is no prompt, or a folder has no picture of a prompt.
+        """
+        with clean_errors():
+            plan = Plan(self._session.request_settings)
+            for text, count in self._counts(prompts, images).items():
+                prompt = Prompt(text, "prompt", text)
+                plan.add(Need(prompt, self._session.seeds(prompt, count)))
+        return self._pictured(plan, terminal_progress() if progress else Silent())
+
+    def _counts(self, prompts: Sequence[str], images: int | None) -> dict[str, int]:
+        """Return the number of pictures per prompt text."""
+        handle = self._components.model()
+        model = handle.get() if handle.lists_images else None
+        texts = list(dict.fromkeys(prompts or getattr(model, "prompts", ())))
+        if not texts:
+            raise ConfigurationError(f"expected prompts: {handle.name} does not say which it has")
+        if images is None and isinstance(model, ReadyMade):
+            counts = {text: len(model.available(text)) for text in texts}
+        else:
+            counts = dict.fromkeys(texts, images or self._session.settings.images)
+        check_supply(handle, counts)
+        return counts
+
+    def _pictured(self, plan: Plan, progress: Progress) -> Iterator[Pictured]:
+        store, batch = self._session.store, self._session.settings.batch
+        runner = Runner(self._components, store, progress, batch, tries_seeds=True)
+        with clean_errors(), closing(runner):
+            runner.run(plan)
+        keys = runner.keys(plan)
+        stored = store.images(list(keys.values()))
+        for request, key in keys.items():
+            image = stored[key]
+            picture = None if image.file is None else store.open_image(image)
+            yield Pictured(request.prompt, request.seed, picture)
 
     def detect(self, images: Sequence[Image | None]) -> list[Detection]:
         """Return the deciding detector's detection of each picture.

@@ -21,7 +21,7 @@ from pytest_t2i.generation.bill import STOPPED
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan
-from pytest_t2i.generation.progress import Bar, Lines, Progress, Silent, terminal_progress
+from pytest_t2i.generation.progress import Progress, Silent, terminal_progress
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import LoadOptions, ReadyMade
 from pytest_t2i.reporting.formatting import several
@@ -192,7 +192,7 @@ class Workbench:
     @contextmanager
     def showing(self, title: str, images: int) -> Iterator[Progress]:
         """Show a bar or lines on the standard error in this context; then say notes, and close."""
-        progress: Progress = Bar(sys.stderr) if sys.stderr.isatty() else Lines(_print_progress)
+        progress = terminal_progress(sys.stderr)
         progress.start(title, images)
         try:
             yield progress
@@ -240,8 +240,3 @@ def _free_pipelines() -> None:
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-
-
-def _print_progress(text: str) -> None:
-    """Print to standard error; the standard output has the results alone."""
-    print(text, file=sys.stderr, flush=True)  # noqa: T201 - a command line tool

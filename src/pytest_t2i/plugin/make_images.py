@@ -6,7 +6,7 @@ import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from pytest_t2i.generation.progress import Bar, Lines, Progress
+from pytest_t2i.generation.progress import Lines, Progress, terminal_progress
 from pytest_t2i.runs.session.make_and_detect import make_and_detect
 from pytest_t2i.runs.session.results import Results
 from pytest_t2i.verdicts.limits_file import LimitFiles
@@ -24,11 +24,9 @@ def make_here(results: Results, limits: LimitFiles, config: pytest.Config) -> No
 
 def progress_of_pytest(config: pytest.Config) -> Progress:
     """Return a progress bar on a terminal, plain lines elsewhere."""
-    if sys.stdout.isatty():
-        return Bar(sys.stdout)
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is None:
-        return Lines(lambda line: print(line, flush=True))  # noqa: T201 - no reporter to print for us
+    if sys.stdout.isatty() or reporter is None:
+        return terminal_progress()
 
     def write(line: str) -> None:
         reporter.ensure_newline()

@@ -18,7 +18,6 @@ from filelock import Timeout
 from pytest_t2i.adapters.endpoints.paid_requests import is_orphan, work_for_parent
 from pytest_t2i.data import FactKind
 from pytest_t2i.files import FileLock
-from pytest_t2i.generation.executors import devices
 from pytest_t2i.generation.progress import Follower, Shared
 from pytest_t2i.generation.run_counts import Work
 from pytest_t2i.plugin.checks import pickled, unpickled
@@ -164,36 +163,23 @@ def _sharing(tests: Iterable[SelectedTest]) -> list[SelectedTest]:
 def make_shared(results: Results, limits: LimitFiles) -> None:
     """Make all images together with the other xdist workers.
 
-    One worker per device makes images and the others wait, because two pipelines on one device
-    would compete for memory. Only one worker uses an executor that loads models elsewhere;
-    otherwise each worker would start its processes. If a worker dies, its lock is released and
-    another worker takes over.
+    One worker makes images, on every GPU by the executor, and the others wait: two pipelines on
+    one device would compete for memory. If it dies, another worker takes over its lock.
     """
     session = results.session
     fact_name = _made(session)
     folder = session.store.folder / "locks"
     folder.mkdir(parents=True, exist_ok=True)
     while session.store.fact(fact_name) is None:
-        for device in _shared_out(session):
-            lock = FileLock(folder / f"{device.replace(':', '-')}.lock")
-            try:
-                with lock.acquire(timeout=0):
-                    session.components.device = device
-                    make_and_detect(results, limits, Shared(_progress_file(session)))
-                    session.store.remember(fact_name, stopped(session.tests.values()))
-                    return
-            except Timeout:
-                continue
-        time.sleep(WAIT)
+        try:
+            with FileLock(folder / "making", timeout=0):
+                make_and_detect(results, limits, Shared(_progress_file(session)))
+                session.store.remember(fact_name, stopped(session.tests.values()))
+                return
+        except Timeout:
+            time.sleep(WAIT)
     stop_at(session, session.store.fact(fact_name))
     session.work.planned = len(results.make_plan())
-
-
-def _shared_out(session: Session) -> list[str]:
-    """Return the devices on each of which one worker makes images."""
-    device = session.settings.device
-    here = session.settings.executor in ("auto", "in-process")
-    return devices(device) if here else [device]
 
 
 def _made(session: Session) -> str:

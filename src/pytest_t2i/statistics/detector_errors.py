@@ -172,38 +172,3 @@ def mixed(
         min(sum(share * of_group[group][0] for group, share in of.items()) for of in weights),
         max(sum(share * of_group[group][1] for group, share in of.items()) for of in weights),
     )
-
-
-class Threshold(NamedTuple):
-    """A least score of a label, with the errors and labels that remain."""
-
-    least: float
-    error: Interval
-    """Share of wrong labels among the images that keep one; ``high`` holds for all thresholds that
-    were tried together, on one side."""
-    kept: Interval
-    """Share of images that keep their label."""
-
-
-def thresholds(
-    scores: Sequence[float],
-    are_right: Sequence[bool],
-    tried: Sequence[float],
-    level: float,
-) -> list[Threshold]:
-    """Return the errors at several least scores of a label.
-
-    >>> rows = thresholds([0.6, 0.99, 0.99, 0.99], [False, True, True, True], (0.5, 0.9), 0.95)
-    >>> [(row.least, row.error.estimate) for row in rows]
-    [(0.5, 0.25), (0.9, 0.0)]
-    """
-    given, right = np.asarray(scores, dtype=np.float64), np.asarray(are_right, dtype=np.bool_)
-    rows = []
-    for least in tried:
-        is_kept = given >= least
-        n, wrong = int(is_kept.sum()), int((is_kept & ~right).sum())
-        if n:
-            # One-sided: each upper end fails in (1 - level) / len(tried).
-            error = share_interval(wrong, n, 1.0 - 2.0 * (1.0 - level) / len(tried))
-            rows.append(Threshold(least, error, share_interval(n, len(given), level)))
-    return rows

@@ -71,8 +71,8 @@ def test_an_attribute_of_oasis_by_its_column(folder, capsys):
     status, out, _ = checked(capsys, "--attribute", "beard")
     assert status == 0
     assert "open_set on beard on 6 labelled images" in out
-    assert re.search(r"present +right 0.750 \[.*of 4", out)
-    assert re.search(r"absent +right 1.000 \[.*of 2", out)
+    assert re.search(r"Accuracy, present +0.750 \[", out)
+    assert re.search(r"absent +1.000 \[", out)
     assert "suites/detectors" not in out
 
 

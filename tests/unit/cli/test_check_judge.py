@@ -51,7 +51,7 @@ def test_what_the_judge_abstains_from_and_costs(folder, tmp_path, capsys):
         assert "unspecified" in out
         assert "gap of images without a label between groups: 0." in out
         assert "1,000 pictures take about 1,100 requests, 11 USD at 0.01 USD" in out
-        assert "agreement with itself: 1.000" in out
+        assert " the same answer: 1.000 [" in out
 
 
 def test_the_budget_of_a_check_is_kept(folder, tmp_path, capsys):

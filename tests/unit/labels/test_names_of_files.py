@@ -52,7 +52,7 @@ def test_a_manifest_lists_the_named_picture(folder, name, other, quoted):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_manifest_of_json_lists_it_too(folder, name):
-    (folder / "manifest.jsonl").write_text(json.dumps({"file": name, "prompt": "a nurse"}))
+    (folder / "manifest.json").write_text(json.dumps([{"file": name, "prompt": "a nurse"}]))
     assert [entry.file for entry in read_manifest(folder).entries] == [name]
 
 
@@ -60,7 +60,7 @@ def test_a_blank_that_is_no_part_of_a_name_is_left_out(folder):
     (folder / " a.png").unlink()
     (folder / "'=1.png").unlink()
     (folder / "labels.csv").write_text(
-        'file, label, annotator\n  "a.png" , male, ada\n\'=1.png, male, ada\n'
+        "file, label, annotator\n  a.png , male, ada\n'=1.png, male, ada\n"
     )
     assert {label.file for label in read_labels(folder)} == {"a.png", "=1.png"}
     (folder / "labels.csv").write_text("label, file, annotator\nmale, a.png, ada\n")

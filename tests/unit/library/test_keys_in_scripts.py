@@ -14,7 +14,7 @@ pytest.importorskip("openai")
 
 from image_server import Handler, serving
 
-from pytest_t2i import Axis, Detection, EndpointModel, audit, pictures
+from pytest_t2i import Axis, Detection, EndpointModel, audit, load
 from pytest_t2i.adapters.endpoints import paid_requests
 from pytest_t2i.errors import GenerationError, T2IError
 
@@ -79,7 +79,7 @@ def run(call):
     return shown(error)
 
 
-OPTIONS = {"progress": False, "probe": "never", "answer_deadline": 1.5, "concurrency": 2}
+OPTIONS = {"probe": "never", "answer_deadline": 1.5, "concurrency": 2}
 
 
 @pytest.mark.slow
@@ -88,8 +88,10 @@ def test_every_fault_of_the_server(mode, capfd, monkeypatch):
     monkeypatch.setattr(paid_requests, "TRIES", 2)
     with serving(None, always=mode, slow=2.0) as server:
         source = f"openai:m@{server.url}"
-        told = run(lambda: audit(source, WORDS, images=2, detector=Colour(), **OPTIONS))
-        told += run(lambda: list(pictures(source, ["a chef"], images=2, **OPTIONS)))
+        told = run(
+            lambda: audit(source, WORDS, images=2, detector=Colour(), progress=False, **OPTIONS)
+        )
+        told += run(lambda: list(load(source, **OPTIONS).pictures(["a chef"], 2, progress=False)))
     assert KEY not in told + "".join(capfd.readouterr())
 
 
@@ -100,7 +102,9 @@ def test_every_echo_of_the_key(answer, first, capfd, monkeypatch):
     with serving(first, always="written") as server:
         server.answer = answer
         source = f"openai:m@{server.url}"
-        told = run(lambda: audit(source, WORDS, images=2, detector=Colour(), **OPTIONS))
+        told = run(
+            lambda: audit(source, WORDS, images=2, detector=Colour(), progress=False, **OPTIONS)
+        )
     assert "chained" not in told
     assert KEY not in told + "".join(capfd.readouterr())
     assert KEY[:10] not in told
@@ -129,7 +133,7 @@ class Own:
 
 @pytest.mark.parametrize("model", [Own(), Careless("m", "http://127.0.0.1:1")])
 def test_a_model_of_one_s_own(model, capfd):
-    told = run(lambda: audit(model, WORDS, images=2, detector=Colour(), **OPTIONS))
+    told = run(lambda: audit(model, WORDS, images=2, detector=Colour(), progress=False, **OPTIONS))
     assert "Error" in told
     assert KEY not in told + "".join(capfd.readouterr())
 

@@ -7,7 +7,7 @@ import csv
 import pytest
 from PIL import Image
 
-from pytest_t2i import T2IError, pictures
+from pytest_t2i import T2IError, load
 
 
 class Shades:
@@ -28,8 +28,9 @@ class Shades:
 @pytest.fixture
 def taken(tmp_path):
     def take(model, *prompts, **options):
-        given = {"progress": False, "store": tmp_path / "store", **options}
-        return list(pictures(model, prompts, **given))
+        images = options.pop("images", None)
+        loaded = load(model, **{"store": tmp_path / "store", **options})
+        return list(loaded.pictures(prompts, images, progress=False))
 
     return take
 
@@ -76,27 +77,10 @@ def test_a_folder_gives_all_that_it_has(taken, tmp_path):
 def test_what_a_function_made_is_gone_when_it_was_read(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     grey = lambda prompts, seeds: [Image.new("RGB", (8, 8), "grey") for _ in prompts]
-    assert len(list(pictures(grey, ["a nurse"], images=2, progress=False))) == 2
+    assert len(list(load(grey).pictures(["a nurse"], 2, progress=False))) == 2
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_mistake_leaves_no_folder_of_a_function(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    grey = lambda prompts, seeds: [Image.new("RGB", (8, 8), "grey") for _ in prompts]
-    with pytest.raises(T2IError, match="expected prompts"):
-        pictures(grey, progress=False)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [({"paint": 1}, "unknown option 'paint'"), ({"steps": "many"}, "steps")],
-)
-def test_options_are_read_at_once(options, told):
-    with pytest.raises(T2IError, match=told):
-        pictures(Shades(), ["a nurse"], **options)
 
 
 def test_a_model_that_lists_nothing_needs_prompts():
     with pytest.raises(T2IError, match="expected prompts"):
-        pictures(Shades())
+        load(Shades()).pictures()

@@ -13,7 +13,6 @@ from pytest_t2i.statistics.detector_errors import (
     differential_errors,
     mixed,
     rate_ranges,
-    thresholds,
 )
 
 RATE = st.floats(0.0, 0.4)
@@ -70,7 +69,3 @@ def test_groups_that_nobody_tells_may_be_any():
     low, high = mixed(ranges, [{"": 1.0}])
     assert (low, high) == mixed(ranges, ())
     assert mixed(ranges, [{"old": 1.0}])[1] == ranges["old"][1]
-
-
-def test_thresholds_without_an_image_left_are_not_listed():
-    assert [row.least for row in thresholds([0.6, 0.7], [True, True], (0.5, 0.9), 0.95)] == [0.5]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 import numpy as np
-from pytest_t2i import Encoder, Pictured, T2IError, load, pictures
+from pytest_t2i import Encoder, Pictured, T2IError, load
 
 from pytest_t2i_goya.prompts import Described, crossed, described
 
@@ -75,9 +75,8 @@ class Asked:
     def pictures(self) -> Iterator[tuple[Described, Pictured]]:
         """Yield every picture that is not refused, with its prompt; missing pictures are made."""
         by_text = {one.text: one for one in self.prompts}
-        made = pictures(
-            self.model, list(by_text), images=self.images, seed=self.seed, **self.options
-        )
+        loaded = load(self.model, seed=self.seed, **self.options)
+        made = loaded.pictures(list(by_text), self.images)
         return ((by_text[one.prompt], one) for one in made if one.image is not None)
 
 

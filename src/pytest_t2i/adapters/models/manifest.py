@@ -1,44 +1,29 @@
-"""Read a folder's manifest: the prompt and seed of each picture.
-
-Manifests are written by programs, by people and by their spreadsheets. A file is read where its
-meaning is certain, and how it was read is told; else the message names the cause.
-"""
+"""Read a folder's manifest: the prompt and seed of each picture."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
 
-from pytest_t2i.adapters.tables import existing, named_alike, of_cell, read_encoded, read_table
+from pytest_t2i.adapters.tables import existing, of_cell, read_csv
 from pytest_t2i.errors import FileFormatError, ModelLoadError, shown, some
 from pytest_t2i.files import FileNames, outside
-from pytest_t2i.reading import convert, parse_json
+from pytest_t2i.reading import convert, parse_json, read_text
 
 COLUMNS = ("file", "prompt", "seed")
 """Columns of a manifest.csv; the last one is optional."""
 REVISED = "revised_prompt"
 """Optional column: the service's revised prompt."""
-KNOWN = (*COLUMNS, REVISED, "question")
-"""Every column that is looked for."""
-ALIASES: Mapping[str, Sequence[str]] = MappingProxyType(
-    {"file": ("file_name", "filename"), "prompt": ("text", "caption")}
-)
-"""Names of the columns in the layout of image folders of the library ``datasets``."""
 LONGEST_PROMPT = 4000
 """Largest number of characters of a revised prompt."""
 CSV_NAME, JSON_NAME = "manifest.csv", "manifest.json"
-NAMES = (
-    *(CSV_NAME, JSON_NAME, "manifest.tsv", "manifest.jsonl"),
-    *("metadata.jsonl", "metadata.csv"),
-)
-"""Names of manifests, the first of which is read where there are several."""
+NAMES = (CSV_NAME, JSON_NAME)
+"""Names of manifests, the first of which is read where there are both."""
 EXPECTED = (
     "Expected manifest.csv:\n"
     "    file,prompt,seed\n"
@@ -48,10 +33,6 @@ EXPECTED = (
 )
 SEED_BITS = 63
 """Largest number of bits of a seed without its sign, which is the limit of the store's index."""
-FLOAT_BITS = 53
-"""Largest number of bits of a whole number that a spreadsheet keeps exactly."""
-WHOLE = re.compile(r"([+-]?\d+)[.,](?:0{1,2}|0{4,})")
-"""A whole number as a spreadsheet writes it; with three zeros it may be a number of thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +51,20 @@ class Entry:
 
 
 class Manifest(NamedTuple):
-    """The pictures of a folder, and how their list was read."""
+    """The pictures of a folder."""
 
     entries: list[Entry]
     notes: list[str]
-    """How the list was read where it is not as expected, in words."""
+    """What the user should know of the list, in words."""
 
 
 def read_manifest(folder: Path) -> Manifest:
     """Read the entries of a folder's manifest, in their order."""
     names = _names_in(folder)
-    path = _manifest_among(folder, names)
+    path = _manifest_in(folder)
     if path is None:
         raise ModelLoadError(_no_manifest(folder, names))
-    rows, form = _rows_of(path)
-    pictures = list(_pictures(path, rows))
+    pictures = list(_pictures(path, _rows_of(path)))
     if not pictures:
         raise FileFormatError(path, "expected at least one picture, got none.", remedy=EXPECTED)
     files = _files(folder, path, [picture.file for picture in pictures])
@@ -99,7 +79,7 @@ def read_manifest(folder: Path) -> Manifest:
         for file, row in zip(files, pictures, strict=True)
         if file != row.file
     ]
-    notes = [f"read {', '.join(form)}"] if form else []
+    notes = []
     if pairs:
         notes.append(
             f"{len(pairs)} of {len(files)} files are spelled as on another system: {some(pairs, 1)}"
@@ -116,12 +96,11 @@ def listed_in(folder: Path, needed: str) -> Iterator[tuple[str, str]]:
     Nothing is yielded where the folder has no manifest. Files and prompts are not checked. Raises
     FileFormatError if the manifest is malformed.
     """
-    present = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-    path = _manifest_among(folder, present)
+    path = _manifest_in(folder)
     if path is None:
         return
     spellings = FileNames(folder)
-    for _, row in _rows_of(path, ("file",))[0]:
+    for _, row in _rows_of(path, ("file",)):
         written, text = (str(row.get(name) or "") for name in ("file", needed))
         file, text = existing(folder, written, written.strip()), text.strip()
         if file and text:
@@ -143,10 +122,8 @@ def _names_in(folder: Path) -> list[str]:
     return names
 
 
-def _manifest_among(folder: Path, present: Iterable[str]) -> Path | None:
-    by_plain = {name.casefold(): name for name in sorted(present, reverse=True)}
-    names = [name if name in present else by_plain.get(name) for name in NAMES]
-    return next((folder / name for name in names if name), None)
+def _manifest_in(folder: Path) -> Path | None:
+    return next((folder / name for name in NAMES if os.path.lexists(folder / name)), None)
 
 
 def _no_manifest(folder: Path, names: Sequence[str]) -> str:
@@ -164,47 +141,21 @@ def _no_manifest(folder: Path, names: Sequence[str]) -> str:
 
 
 Row = tuple[str, Mapping[str, Any]]
-"""Position ("line 3") and content of a row, with the names of KNOWN columns."""
+"""Position ("line 3") and content of a row."""
 
 
-def _rows_of(path: Path, needed: Sequence[str] = COLUMNS[:2]) -> tuple[list[Row], tuple[str, ...]]:
-    """Return the rows of a manifest, and how they were read where they are not as expected."""
-    ending = path.suffix.lower()
-    if ending in {".csv", ".tsv"}:
-        table = read_table(path, needed, optional=KNOWN, aliases=ALIASES, remedy=EXPECTED)
-        form = [part for part in table.form if (ending, part) != (".tsv", "separated by tabs")]
-        texts = ({name: of_cell(text) for name, text in row.values.items()} for row in table.rows)
-        places = (row.where for row in table.rows)
-        return list(zip(places, texts, strict=True)), tuple(form)
-    text, encoding = read_encoded(path, remedy=EXPECTED)
-    plain = _json_lines(path, text) if ending == ".jsonl" else _json_list(path, text)
-    rows: list[Row] = [
-        (
-            where,
-            named_alike(
-                path, convert(path, row, dict[str, Any], where=where), KNOWN, ALIASES, where
-            ),
-        )
-        for where, row in plain
-    ]
-    return rows, (f"in {encoding}",) if encoding else ()
-
-
-def _json_lines(path: Path, text: str) -> list[tuple[str, Any]]:
-    return [
-        (f"line {number}", parse_json(path, line, first_line=number))
-        for number, line in enumerate(text.split("\n"), 1)
-        if line.strip()
-    ]
-
-
-def _json_list(path: Path, text: str) -> list[tuple[str, Any]]:
-    pictures = parse_json(path, text)
+def _rows_of(path: Path, needed: Sequence[str] = COLUMNS[:2]) -> Iterator[Row]:
+    if path.name == CSV_NAME:
+        for where, row in read_csv(path, needed, remedy=EXPECTED):
+            yield where, {name: of_cell(text) for name, text in row.items()}
+        return
+    pictures = parse_json(path, read_text(path, kind="manifest", remedy=EXPECTED))
     if isinstance(pictures, dict):
         pictures = pictures.get("images")
     if not isinstance(pictures, list):
         raise FileFormatError(path, "expected a list of pictures.", remedy=EXPECTED)
-    return [(f"[{place}]", plain) for place, plain in enumerate(pictures)]
+    for place, plain in enumerate(pictures):
+        yield f"[{place}]", convert(path, plain, dict[str, Any], where=f"[{place}]")
 
 
 class _Plain(msgspec.Struct):
@@ -212,7 +163,7 @@ class _Plain(msgspec.Struct):
 
     file: str
     prompt: str
-    seed: int | float | str | None = None
+    seed: int | str | None = None
     revised_prompt: str | None = None
 
 
@@ -232,7 +183,7 @@ def _pictures(path: Path, rows: Iterable[Row]) -> Iterator[_Picture]:
     for where, plain in rows:
         row = convert(path, plain, _Plain, where=where)
         # A prompt with outer blanks is written as a literal, which a table keeps.
-        is_json = path.suffix.lower() in {".json", ".jsonl"}
+        is_json = path.name == JSON_NAME
         file = existing(path.parent, row.file, row.file.strip())
         prompt = row.prompt.strip() if is_json else row.prompt
         for column, value in (("file", file), ("prompt", prompt)):
@@ -248,32 +199,17 @@ def _pictures(path: Path, rows: Iterable[Row]) -> Iterator[_Picture]:
         yield _Picture(where, file, prompt, seed, revised, is_numbered)
 
 
-def _seed(path: Path, where: str, value: float | str | None) -> int | None:
+def _seed(path: Path, where: str, value: int | str | None) -> int | None:
     if value is None or value == "":
         return None
     try:
-        seed = _whole(value)
+        seed = int(value)
     except ValueError:
-        seed = None
-    if seed is None or seed.bit_length() > SEED_BITS:
+        seed = 1 << SEED_BITS
+    if seed.bit_length() > SEED_BITS:
         problem = f"expected a whole number of at most {SEED_BITS} bits, got {shown(value)}."
         raise FileFormatError(path, problem, where=f"{where}, column seed")
     return seed
-
-
-def _whole(value: float | str) -> int | None:
-    """Return a seed that a cell or a number holds exactly, else None or ValueError.
-
-    >>> [_whole(value) for value in ("7", "0.0", "1,0", 3.0, "1.5", "1,000")]
-    [7, 0, 1, 3, None, None]
-    """
-    if isinstance(value, str):
-        number = WHOLE.fullmatch(value.strip())
-        if number is None and re.search(r"[.,]", value):
-            return None
-        return int(number[1] if number else value)
-    exact = isinstance(value, int) or (value.is_integer() and abs(value) < 1 << FLOAT_BITS)
-    return int(value) if exact else None
 
 
 def _check_once(

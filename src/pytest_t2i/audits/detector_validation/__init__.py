@@ -136,6 +136,11 @@ def _rows(trial: Trial) -> Iterator[Row]:
         yield Row(KEPT, subject, "detector", kept, dims, {}, said_of)
 
 
+def table_of(trial: Trial) -> Table:
+    """Return the table of one detector, for a command that evaluates it alone."""
+    return _table(Rows.measured(_rows(trial)))
+
+
 def _album(trial: Trial) -> Album:
     """Return the album of the images that a detector gets wrong."""
     mistakes = trial.mistakes

@@ -263,7 +263,7 @@ class Trial:
         return self._measured(
             "undetected_gap",
             self.detector,
-            gap_of_undetected(self),
+            _gap(groups, self.level),
             "fewer than two groups have a clear image",
             evidence=partial(_gap_evidence, groups),
         )
@@ -364,21 +364,8 @@ FEWEST = 2
 """Smallest number of groups for a gap."""
 
 
-def accuracy_gap(trial: Trial) -> Interval | None:
-    """Return the largest accuracy of a group minus the smallest, on images clear and kept."""
-    return _gap(trial, "accuracy")
-
-
-def gap_of_undetected(trial: Trial) -> Interval | None:
-    """Return the largest share of undetected clear images of a group, minus the smallest."""
-    return _gap(trial, "filter_recall")
-
-
-def _gap(trial: Trial, metric: str) -> Interval | None:
-    hits = _hits_by_group(trial, metric)
-    if len(hits) < FEWEST:
-        return None
-    return parity_difference_interval(hits, level=trial.level)
+def _gap(groups: Mapping[str, list[list[int]]], level: float) -> Interval | None:
+    return parity_difference_interval(groups, level=level) if len(groups) >= FEWEST else None
 
 
 def _hits_by_group(trial: Trial, metric: str) -> dict[str, list[list[int]]]:

@@ -1,7 +1,7 @@
 """Claims: they record which process is making which image, so that no image is made twice.
 
-A claim belongs to an owner (``locks``) and ends with its process. Locks of another host may be
-invisible here: its claims hold as long as they are renewed.
+A claim belongs to an owner (``locks``) and ends with its process: the system frees the lock. Locks
+of another host may be invisible here: its claims hold as long as they are renewed.
 """
 
 from __future__ import annotations

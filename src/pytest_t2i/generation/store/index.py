@@ -161,7 +161,8 @@ def _check_is_writable(file: Path) -> None:
     It would leave a journal of this user, and nobody else could write the index from then on.
     """
     for path in (file, *(Path(f"{file}{ending}") for ending in JOURNAL)):
-        if path.exists() and not os.access(path, os.W_OK):
+        # Another process may remove its journal between two looks.
+        if path.exists() and not os.access(path, os.W_OK) and path.exists():
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 

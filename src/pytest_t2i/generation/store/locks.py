@@ -8,7 +8,6 @@ lives. Another machine, whose locks may be invisible here, is known by its note 
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import socket
@@ -16,7 +15,6 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from filelock import Timeout
 
@@ -37,24 +35,6 @@ PATIENCE = 60.0
 """Seconds that a run waits for the end of a maintenance command."""
 QUICK = 5.0
 """Seconds that a maintenance command waits for runs that are passing the gate."""
-STARTED = 19
-"""Place of the start time in /proc/PID/stat, counted after the name of the program."""
-
-
-class Process(NamedTuple):
-    """A process as another one can recognise it, although process ids are used again."""
-
-    name: str
-    """Host, process id and a random number, with colons between them."""
-    space: str
-    """Start of the system and space of process ids; "" where there is no /proc."""
-    started: str
-    """Time at which the process started, in ticks of the system; "" where there is no /proc."""
-
-    @property
-    def pid(self) -> str:
-        """The process id."""
-        return self.name.split(":")[1]
 
 
 def words(owner: str) -> str:
@@ -63,10 +43,9 @@ def words(owner: str) -> str:
     return f"process {pid} on {host}"
 
 
-def this_process() -> Process:
-    """This process, with a new random number."""
-    name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
-    return Process(name, _space(), _started(str(os.getpid())))
+def _new_name() -> str:
+    """Host, process id and a random number of this process, with colons between them."""
+    return f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
 
 
 class Owner:
@@ -74,8 +53,7 @@ class Owner:
 
     def __init__(self, folder: Path) -> None:
         """Raises StoreError while a maintenance command works, or if the folder is read-only."""
-        locks, self._process = folder / LOCKS, this_process()
-        self.name = self._process.name
+        locks, self.name = folder / LOCKS, _new_name()
         self._lock = FileLock(owner_file(locks, self.name), thread_local=False)
         self._pid = os.getpid()
         try:
@@ -84,7 +62,7 @@ class Owner:
                 alive = [is_locked(file) for file in locks.glob(f"*{ENDING}")]
                 if not any(alive):
                     _sweep(locks)
-                _describe(Path(self._lock.lock_file), self._process)
+                _describe(Path(self._lock.lock_file), self.name)
                 self._lock.acquire()
         except Timeout:
             raise StoreError(
@@ -143,7 +121,7 @@ def maintenance(folder: Path) -> Iterator[None]:
             )
         machine = Machine(folder)
         try:
-            _describe(locks / GATE, this_process())
+            _describe(locks / GATE, _new_name())
             yield
         finally:
             machine.let_go()
@@ -157,8 +135,7 @@ def living_owner(folder: Path) -> str:
     """A process that uses a store, in words; "" where none does."""
     for file in (folder / LOCKS).glob(f"*{ENDING}"):
         if is_locked(file):
-            process = _described(file)
-            return "an unknown process" if process is None else words(process.name)
+            return _described(file) or "an unknown process"
     return ""
 
 
@@ -175,37 +152,8 @@ def is_locked(file: Path) -> bool:
         with FileLock(file, timeout=0):
             _remove(file)
     except (Timeout, PermissionError):  # it is locked, or another user's
-        process = _described(file)
-        if process is None or not _is_dead(process):
-            return True
-        _remove(file)
+        return True
     return False
-
-
-def _is_dead(process: Process) -> bool:
-    """Whether a process of this system has ended, although a child that it left holds its lock."""
-    if not process.started or process.space != _space():
-        return False
-    return _started(process.pid) != process.started
-
-
-def _space() -> str:
-    """The start of this system and its space of process ids; "" where there is no /proc."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return f"{boot} {os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115 - no path
-    except OSError:
-        return ""
-
-
-def _started(pid: str) -> str:
-    """Start time of a living process; "" where there is none, or no /proc."""
-    try:
-        fields = Path(f"/proc/{int(pid)}/stat").read_text(errors="replace").rpartition(")")[2]
-    except (OSError, ValueError):
-        return ""
-    state, *rest = fields.split()
-    return "" if state in "ZX" else rest[STARTED - 1]
 
 
 def _description(file: Path) -> Path:
@@ -213,24 +161,21 @@ def _description(file: Path) -> Path:
     return file.with_suffix(PROCESS)
 
 
-def _describe(file: Path, process: Process) -> None:
-    write_whole(_description(file), json.dumps(process).encode())
+def _describe(file: Path, name: str) -> None:
+    write_whole(_description(file), name.encode())
 
 
-def _described(file: Path) -> Process | None:
-    """The process that holds a lock; None where it is not described."""
+def _described(file: Path) -> str:
+    """The process that holds a lock, in words; "" where it is not described."""
     try:
-        name, space, started = json.loads(_description(file).read_bytes())
-    except (OSError, ValueError, TypeError):
-        return None
-    is_valid = all(isinstance(text, str) for text in (name, space, started))
-    return Process(name, space, started) if is_valid and name.count(":") > 1 else None
+        name = _description(file).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return words(name) if name.count(":") > 1 else ""
 
 
 def _at_gate(locks: Path) -> str:
-    """The process that holds the gate, in words."""
-    process = _described(locks / GATE)
-    return "another command" if process is None else words(process.name)
+    return _described(locks / GATE) or "another command"
 
 
 def _sweep(locks: Path) -> None:

@@ -18,14 +18,13 @@ from pytest_t2i.runs.session.judges import judges_of
 from pytest_t2i.runs.session.results import Results
 from pytest_t2i.runs.session.selection import SelectedTest
 from pytest_t2i.runs.session.session import Session
-from pytest_t2i.verdicts.caveats.certificate import Abstained, Judge
+from pytest_t2i.verdicts.caveats.certificate import Judge
 from pytest_t2i.verdicts.certificate import (
     FEMALE,
     MALE,
     Certificate,
     CertifiedErrors,
     Split,
-    abstentions,
     error_rates,
 )
 from pytest_t2i.verdicts.measurement import Measurement
@@ -43,14 +42,6 @@ def judge_of(session: Session) -> Judge:
         return Judge(name, fingerprint)
     facts = judge.provenance
     return Judge(name, fingerprint, facts["rubric"], facts.get("version"))
-
-
-def abstained_of(results: Results, test: SelectedTest) -> Abstained:
-    """Return how often the detector abstained from the pictures of a test."""
-    samples = [results.one_sample(prompt, test) for prompt in test.selection.prompts]
-    return Abstained(
-        *abstentions(detection.said for sample in samples for detection in sample.detections)
-    )
 
 
 def certified_errors(

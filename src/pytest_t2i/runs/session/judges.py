@@ -27,15 +27,17 @@ def judges_of(session: Session) -> dict[str, Judge]:
 
 def judge_facts(session: Session) -> dict[str, dict[str, Any]]:
     """Return what the record holds of each judge; {} for a run without."""
-    facts: dict[str, dict[str, Any]] = {}
-    for name, judge in judges_of(session).items():
-        agreement = judge.agreement
-        facts[name] = {
-            **judge.provenance,
-            "twice": None if agreement is None else agreement.pictures,
-            "equal": None if agreement is None else agreement.equal,
-        }
-    return facts
+    return {name: facts_of(judge) for name, judge in judges_of(session).items()}
+
+
+def facts_of(judge: Judge) -> dict[str, Any]:
+    """Return what is recorded of a judge."""
+    agreement = judge.agreement
+    return {
+        **judge.provenance,
+        "twice": None if agreement is None else agreement.pictures,
+        "equal": None if agreement is None else agreement.equal,
+    }
 
 
 def judge_notes(facts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

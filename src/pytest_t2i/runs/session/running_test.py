@@ -12,17 +12,17 @@ from pathlib import Path
 from pytest_t2i.data import Limit
 from pytest_t2i.runs.record.record import LookRecord
 from pytest_t2i.runs.session.calibration import uncalibrated
-from pytest_t2i.runs.session.certified import abstained_of, certified_errors, judge_of
+from pytest_t2i.runs.session.certified import certified_errors, judge_of
 from pytest_t2i.runs.session.earlier_looks import earlier_looks
 from pytest_t2i.runs.session.repeats import repeats_by_text
 from pytest_t2i.runs.session.results import Results
 from pytest_t2i.runs.session.selection import SelectedTest
 from pytest_t2i.runs.session.shared_seeds import why_seeds_prevent_verdict
 from pytest_t2i.verdicts.caveats.calibration import Uncalibrated
-from pytest_t2i.verdicts.caveats.certificate import Abstained, Judge
+from pytest_t2i.verdicts.caveats.certificate import Judge
 from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
 from pytest_t2i.verdicts.caveats.run_level import LevelShare
-from pytest_t2i.verdicts.certificate import Certificate, CertifiedErrors
+from pytest_t2i.verdicts.certificate import Certificate, CertifiedErrors, abstentions
 from pytest_t2i.verdicts.check import Check, JudgingContext, running
 from pytest_t2i.verdicts.measurement import Against, Compared, Measurement
 
@@ -51,10 +51,16 @@ class KnownOfTest:
         """Return the detector whose labels are judged."""
         return judge_of(self.results.session)
 
-    def abstained(self) -> Abstained:
-        """Return how often it abstained from the pictures of the test."""
-        key = ("abstained", self.test.node_id)
-        return self.results.once(key, partial(abstained_of, self.results, self.test))
+    def abstained(self) -> tuple[int, int]:
+        """Return from how many pictures of the test it abstained, and of how many it was asked."""
+
+        def find() -> tuple[int, int]:
+            samples = (
+                self.results.one_sample(prompt, self.test) for prompt in self.test.selection.prompts
+            )
+            return abstentions(d.said for sample in samples for d in sample.detections)
+
+        return self.results.once(("abstained", self.test.node_id), find)
 
     def certified(self, measurement: Measurement) -> CertifiedErrors | None:
         """Return the detector's errors that the certificate allows; None where none is known."""

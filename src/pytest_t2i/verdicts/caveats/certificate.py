@@ -73,14 +73,6 @@ class Judge(NamedTuple):
     """Version that a judge behind an endpoint reports."""
 
 
-class Abstained(NamedTuple):
-    """How often a judge gave no label although it was asked for one."""
-
-    abstained: int
-    asked: int
-    """Images of which it gave a label or abstained."""
-
-
 @runtime_checkable
 class Known(Protocol):
     """What knows the certificate of the run, its detector, and the labels of a test."""
@@ -94,8 +86,8 @@ class Known(Protocol):
     def judge(self) -> Judge:
         """Return the detector whose labels are judged."""
 
-    def abstained(self) -> Abstained:
-        """Return how often it abstained from the pictures of the test."""
+    def abstained(self) -> tuple[int, int]:
+        """Return from how many pictures of the test it abstained, and of how many it was asked."""
 
     def certified(self, measurement: Measurement) -> CertifiedErrors | None:
         """Return the errors that the certificate allows; None where none is known."""

@@ -1,8 +1,7 @@
-"""Manifests as programs, people and their spreadsheets write them."""
+"""Manifests in UTF-8, with commas or semicolons; anything else is one clear message."""
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import json
@@ -52,17 +51,8 @@ BLANK = [("", "", "")]
     ("content", "note"),
     [
         pytest.param(table(), "", id="as expected"),
-        pytest.param(table(delimiter=";"), "separated by semicolons", id="semicolons"),
-        pytest.param("\ufeff" + table(delimiter=";"), "separated by semicolons", id="with a mark"),
-        pytest.param(table(delimiter="\t"), "separated by tabs", id="tabs"),
-        pytest.param(table(delimiter="|"), "separated by vertical bars", id="bars"),
-        pytest.param("sep=;\r\n" + table(delimiter=";"), "semicolons", id="says its separator"),
-        pytest.param(table().encode("utf-16"), "in UTF-16", id="UTF-16"),
-        pytest.param(table(delimiter="\t").encode("utf-16"), "in UTF-16, separated", id="Unicode"),
-        pytest.param(codecs.BOM_UTF16_BE + table().encode("utf-16-be"), "UTF-16", id="big endian"),
-        pytest.param(table().encode("utf-16-le"), "in UTF-16", id="without a mark"),
-        pytest.param(table().encode("utf-32"), "in UTF-32", id="UTF-32"),
-        pytest.param(table().encode("cp1252"), "in Windows-1252", id="Western"),
+        pytest.param(table(delimiter=";"), "", id="semicolons"),
+        pytest.param("\ufeff" + table(delimiter=";"), "", id="with a mark"),
         pytest.param(table([*ROWS, *BLANK, *BLANK]), "", id="rows of commas"),
         pytest.param(table([*BLANK, *ROWS[:1], *BLANK, *ROWS[1:]]), "", id="rows between"),
         pytest.param("\n,,\n" + table(), "", id="rows before"),
@@ -73,14 +63,8 @@ BLANK = [("", "", "")]
             table([(*row, "", "") for row in ROWS], header=("file", "prompt", "seed", "", "")),
             "", id="columns without a name",
         ),
-        pytest.param(table([(f, p, f"{s}.0") for f, p, s in ROWS]), "", id="0.0"),
-        pytest.param(table([(f, p, f"{s},0") for f, p, s in ROWS]), "", id="0,0"),
         pytest.param(table([(f, p, f" {s} ") for f, p, s in ROWS]), "", id="blanks of seeds"),
-        pytest.param(table(header=("File", "PROMPT", "Seed")), "'File' as 'file'", id="case"),
         pytest.param(table(header=(" file", "prompt ", "seed")), "", id="blanks of names"),
-        pytest.param(table(header=("File Name", "Text", "seed")), "as 'prompt'", id="synonyms"),
-        pytest.param(table().replace(",a", ", a").replace(",", ", ", 2), "", id="blanks after"),
-        pytest.param(table(quoting=csv.QUOTE_ALL).replace('","', '" , "'), "", id="and before"),
         pytest.param(table([(f" {f} ", p, s) for f, p, s in ROWS]), "", id="blanks of files"),
         pytest.param(
             table([(f.replace("/", "\\"), p, s) for f, p, s in ROWS]),
@@ -95,17 +79,17 @@ BLANK = [("", "", "")]
         pytest.param(table([(f.upper(), p, s) for f, p, s in ROWS]), "3 of 3", id="capitals"),
     ],
 )  # fmt: skip
-def test_a_spreadsheet_is_read_and_what_was_recognised_is_told(folder, content, note):
+def test_a_table_is_read_and_how_its_files_are_spelled_is_told(folder, content, note):
     rows, notes = read(folder, content)
     assert [(file.removeprefix("./"), *more) for file, *more in rows] == ROWS
     assert note in notes
     assert bool(note) == bool(notes)
 
 
-def test_what_was_recognised_stands_in_the_provenance(folder):
-    read(folder, table(delimiter=";"))
+def test_how_files_are_spelled_stands_in_the_provenance(folder):
+    read(folder, table([(f.upper(), p, s) for f, p, s in ROWS]))
     model = load(LoadOptions(source=str(folder)))
-    assert model.provenance["manifest"] == "manifest.csv: read separated by semicolons"
+    assert "3 of 3 files are spelled as on another system" in model.provenance["manifest"]
 
 
 @pytest.mark.parametrize("compose", ["NFC", "NFD"])
@@ -117,55 +101,32 @@ def test_a_prompt_is_found_however_its_letters_are_composed(folder, compose):
     assert model.generate([Request(other, 0)])[0].image.getpixel((0, 0)) == (2, 0, 0)
 
 
-def lines(rows=ROWS, file="file_name", prompt="text"):
-    return "".join(
-        json.dumps({file: f, prompt: p, "seed": int(s), "width": 4}) + "\n" for f, p, s in rows
-    )
-
-
-@pytest.mark.parametrize("prompt", ["text", "prompt", "caption"])
-@pytest.mark.parametrize("name", ["metadata.jsonl", "manifest.jsonl"])
-def test_the_layout_of_image_folders_is_read(folder, name, prompt):
-    assert read(folder, lines(prompt=prompt), name)[0] == ROWS
-
-
-def test_seeds_of_pandas_are_read(folder):
-    plain = [{"file": f, "prompt": p, "seed": float(s)} for f, p, s in ROWS]
-    assert read(folder, json.dumps(plain), "manifest.json")[0] == ROWS
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("manifest.tsv", table(delimiter="\t")),
-        ("Manifest.CSV", table()),
-        ("metadata.csv", table(header=("file_name", "text", "seed"))),
-    ],
-)
-def test_other_names_of_a_manifest(folder, name, content):
-    assert read(folder, content, name)[0] == ROWS
-
-
 A, B = "a.png,x,0\n", "b.png,x,1\n"
 
 
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("file,text,caption\na.png,x,y\n", "the columns 'text' and 'caption' may both be 'prompt'"),
-        ("File,FILE,prompt\na.png,b.png,x\n", "'File' and 'FILE' may both be 'file'"),
+        ("File,prompt\na.png,x\n", "no column 'file'; there are: File, prompt. Is it 'File'?"),
+        ("file_name,text\na.png,x\n", "no column 'file'; there are: file_name, text"),
         ("a.png,a nurse,0\n", "no column 'file'; there are: a.png, a nurse, 0"),
         ("name;words\na.png;x\n", "no column 'file'; there are: name, words"),
         (f"file,prompt,\n{A}", "line 2: more values than columns"),
-        ("file,prompt,seed\na.png,a nurse, smiling,0\n", "line 2: .*Quote texts with commas"),
-        ("file;prompt\na.png;a nurse; smiling\n", "line 2: .*Quote texts with semicolons"),
+        ("file,prompt,seed\na.png,a nurse, smiling,0\n", "line 2: .*Quote texts that hold a comma"),
+        (
+            "file;prompt\na.png;a nurse; smiling\n",
+            "line 2: .*Quote texts that hold a comma or a sem",
+        ),
         ('file,prompt,seed\na.png,x,"1,000"\n', "line 2, column seed: .*'1,000'"),
         ("file;prompt;seed\na.png;x;1.000\n", "line 2, column seed: .*'1.000'"),
         ("file,prompt,seed\na.png,x,1E+09\n", r"line 2, column seed: .*'1E\+09'"),
         ("file,prompt,seed\na.png,x,nan\n", "line 2, column seed"),
-        (b"file,prompt\na.png,\x81\n", "neither Unicode nor Windows-1252"),
-        (b"\xff\xfef\0i\0", "no column 'file'"),
-        (b"\xff\xfef\0i\0l", "cannot be read"),
+        ("file,prompt,seed\na.png,x,1.0\n", "line 2, column seed: expected a whole number.*'1.0'"),
+        (table(delimiter="\t"), r"no column 'file'; .*Save it as \"CSV UTF-8\", with commas or"),
+        (table(delimiter="|"), 'Save it as "CSV UTF-8"'),
+        (table().encode("utf-16"), "expected a table in UTF-8: .*Save it as UTF-8"),
+        (table().encode("utf-16-le"), "Save it as"),
+        (table().encode("cp1252"), "expected a table in UTF-8: .*Save it as UTF-8"),
         (",,\n,,\n", "no column 'file'"),
         ("file,prompt\n,,\n", "expected at least one picture"),
         (f"file,prompt,seed\n,,\n{A}b.png,x,0\n", "lines? 3 and line 4: a.png and b.png both"),
@@ -201,9 +162,6 @@ def test_a_picture_that_is_listed_twice_in_json_is_refused(folder):
     plain = [{"file": "a.png", "prompt": prompt} for prompt in "xyx"]
     with pytest.raises(FileFormatError, match=r"\[0\] and \[1\]: a.png is one picture"):
         read(folder, json.dumps(plain), "manifest.json")
-    (folder / "manifest.json").unlink()
-    with pytest.raises(FileFormatError, match=r"line 1 and line 3: a\.png is one"):
-        read(folder, lines([ROWS[0], ROWS[1], ROWS[0]]), "manifest.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -229,7 +187,9 @@ def test_the_cause_of_an_absent_file_is_named(folder, file, told):
     [
         ("manifest.xlsx", "There is manifest.xlsx: save it as manifest.csv"),
         ("manifest.csv.txt", "There is manifest.csv.txt: save it as manifest.csv"),
-        ("train/metadata.jsonl", "There is one in train: use images:.*train"),
+        ("Manifest.CSV", "There is Manifest.CSV: save it as manifest.csv"),
+        ("metadata.jsonl", "There is metadata.jsonl: save it as manifest.csv"),
+        ("train/manifest.json", "There is one in train: use images:.*train"),
     ],
 )
 def test_a_folder_without_a_manifest_says_what_is_near(folder, name, told):
@@ -240,27 +200,8 @@ def test_a_folder_without_a_manifest_says_what_is_near(folder, name, told):
 
 
 def test_line_of_broken_json(folder):
-    with pytest.raises(FileFormatError, match=r"metadata.jsonl: line 2 column 1: is not valid"):
-        read(folder, lines(ROWS[:1]) + "oops\n", "metadata.jsonl")
-
-
-@pytest.mark.slow
-def test_a_thousand_spreadsheets(folder):
-    draw = random.Random(4)
-    for _ in range(1000):
-        delimiter = draw.choice(",;\t|")
-        rows = [(f, p, s + draw.choice(("", ".0", ".00"))) for f, p, s in ROWS]
-        for _ in range(draw.randrange(4)):
-            rows.insert(draw.randrange(len(rows) + 1), ("", "", ""))
-        rows = [(*row, *draw.choice(((), ("",), ("", " ")))) for row in rows]
-        header = [draw.choice((name, name.upper(), f" {name}")) for name in ("file", "prompt")]
-        text = table(
-            rows, header=(*header, "seed"), delimiter=delimiter,
-            lineterminator=draw.choice(("\n", "\r\n", "\r")),
-            quoting=draw.choice((csv.QUOTE_ALL, csv.QUOTE_MINIMAL)),
-        )  # fmt: skip
-        encoding = draw.choice(("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"))
-        assert read(folder, text.encode(encoding))[0] == ROWS
+    with pytest.raises(FileFormatError, match=r"manifest.json: line 2 column 1: is not valid"):
+        read(folder, '[{"file": "a.png"},\noops]', "manifest.json")
 
 
 HOSTILE = (

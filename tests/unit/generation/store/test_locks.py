@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -17,13 +16,12 @@ from writing import new
 from pytest_t2i.errors import StoreError
 from pytest_t2i.generation.store import Store, locks
 from pytest_t2i.generation.store.entries import contents
-from pytest_t2i.generation.store.locks import Owner, maintenance, this_process
+from pytest_t2i.generation.store.locks import Owner, maintenance
 from pytest_t2i.generation.store.places import Machine
 from pytest_t2i.generation.store.pruning import note_needed, prune
 from pytest_t2i.generation.store.read_only import picture_hashes
 from pytest_t2i.generation.store.repair import repair, verify_store
 
-LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
 READER = """
 import sys
 from pathlib import Path
@@ -129,46 +127,11 @@ def test_a_killed_command_leaves_the_store_usable(folder):
         assert prune(folder, 1).removed == 1
 
 
-@LINUX
 def test_a_killed_run_holds_nothing_even_while_nobody_waits_for_it(folder):
     with process(READER, folder) as reader:
         reader.kill()
         os.waitid(os.P_PID, reader.pid, os.WEXITED | os.WNOWAIT)  # a zombie until communicate()
         assert prune(folder, 1).removed == 1
-
-
-@LINUX
-@pytest.mark.parametrize("change", ["started", "pid", "space", "unknown"])
-def test_a_lock_that_an_orphan_inherited_is_void(folder, change):
-    """A child of a killed run may hold its lock; who started the run is told by /proc."""
-    owner = Owner(folder)
-    lock = locks.owner_file(folder / "locks", owner.name)
-    plain = json.loads(lock.with_suffix(".process").read_text())
-    if change == "started":
-        plain[2] = "1"
-    elif change == "pid":
-        plain[0] = plain[0].replace(f":{os.getpid()}:", ":4194399:")
-    elif change == "space":  # another system: only the lock tells
-        plain[1:] = ["another boot", "1"]
-    else:
-        plain = []
-    lock.with_suffix(".process").write_text(json.dumps(plain))
-    if change in ("started", "pid"):
-        assert prune(folder, 1).removed == 1
-    else:
-        with pytest.raises(StoreError, match="is using this store"):
-            prune(folder, 1)
-    owner.let_go()
-
-
-@LINUX
-def test_a_process_is_told_from_another_with_its_number():
-    own = this_process()
-    assert own.started
-    assert not locks._is_dead(own)
-    assert locks._is_dead(own._replace(started="1"))
-    assert not locks._is_dead(own._replace(started="1", space="elsewhere"))
-    assert not locks._is_dead(own._replace(started=""))
 
 
 def test_a_forked_process_does_not_let_go_for_its_parent(folder):
