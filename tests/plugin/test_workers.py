@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from plain_runs import plain_run
 
 SUITE = """
 import pytest
@@ -48,6 +49,8 @@ LABELS = ("--t2i-labels", "labelled")
 SEQUENTIAL = ("--t2i-sequential", "--t2i-images", "40")
 DIFFERS = ("created", "seconds", "seconds_per_image", "command")
 """What two equal runs do not share."""
+ON_WORKERS = re.compile(r" -p xdist\.plugin| -n \d+| --dist \w+")
+"""Options of workers, which the commands that a run advises repeat."""
 
 
 def comparable(value: Any) -> Any:
@@ -56,13 +59,15 @@ def comparable(value: Any) -> Any:
         return {key: comparable(v) for key, v in value.items() if key not in DIFFERS}
     if isinstance(value, list):
         return [comparable(each) for each in value]
-    return re.sub(r", [\d:]+ here", "", value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return ON_WORKERS.sub("", re.sub(r", [\d:]+ here", "", value))
+    return value
 
 
 def records(project):
     reports = project.path / "reports/t2i"
     files = [reports / "run.json", reports / "fair/run.json", reports / "biased/run.json"]
-    found = {file: json.loads(file.read_text()) for file in files if file.exists()}
+    found = {file: plain_run(file) for file in files if file.exists()}
     saved = project.path / "now.json"
     return comparable([*found.values(), json.loads(saved.read_text()) if saved.exists() else None])
 

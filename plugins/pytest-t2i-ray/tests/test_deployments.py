@@ -6,10 +6,13 @@ import copy
 import json
 import shlex
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import jsonschema
 import pytest
+import ray_project
 import yaml
 
 from pytest_t2i_ray import asked
@@ -64,3 +67,58 @@ def test_the_slurm_script_is_a_script():
     text = script.read_text()
     assert "RAY_USAGE_STATS_ENABLED=0" in text
     assert all(option in text for option in OPTIONS)
+
+
+class OnThisMachine:
+    """The cluster of a manifest: each pod is a raylet of this machine with its resources."""
+
+    def __init__(self, spec):
+        from ray.cluster_utils import Cluster
+
+        pods = [spec["headGroupSpec"], *spec["workerGroupSpecs"]]
+        of_head, *of_workers = ({**self.resources(pod)} for pod in pods)
+        self.cluster = Cluster(
+            initialize_head=True, head_node_args={**of_head, "include_dashboard": False}
+        )
+        (group,) = of_workers
+        self.workers = [self.cluster.add_node(**group) for _ in range(2)]
+
+    @staticmethod
+    def resources(pod):
+        limits = pod["template"]["spec"]["containers"][0]["resources"]["limits"]
+        return {"num_cpus": int(limits["cpu"]), "num_gpus": int(limits["nvidia.com/gpu"])}
+
+    def lose_one(self):
+        self.cluster.remove_node(self.workers.pop(), allow_graceful=False)
+
+
+@pytest.mark.slow
+def test_the_manifest_runs_and_a_lost_node_loses_nothing(job, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    folder = ray_project.write(tmp_path / "project")
+    words = shlex.split(job["spec"]["entrypoint"])
+    own = {
+        "pytest": [sys.executable, "-m", "pytest", *ray_project.PLAIN, "--t2i-images", "60"],
+        "sdxl": ["models:slow"], "/data/store": ["store"], "/data/reports": ["reports/t2i"],
+        "/suites/parity": ["test_people.py"],
+    }  # fmt: skip
+    command = [new for word in words for new in own.get(word, [word])]
+    assert set(own) <= set(words)
+    place = OnThisMachine(job["spec"]["rayClusterSpec"])
+    try:
+        command[command.index("auto")] = place.cluster.address
+        told = (tmp_path / "told.txt").open("w+")
+        run = subprocess.Popen(
+            command, cwd=folder, env=ray_project.environment(folder, SLOW="0.1"), stdout=told,
+            stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        ends = time.monotonic() + 200
+        while len(ray_project.made(folder)) < 20 and run.poll() is None and time.monotonic() < ends:
+            time.sleep(0.2)
+        assert run.poll() is None
+        place.lose_one()
+        assert run.wait(max(1.0, ends - time.monotonic())) in (0, 1, 6), told.seek(0) or told.read()
+    finally:
+        place.cluster.shutdown()
+    assert len(ray_project.pictures(folder / "store")) == 4 * 60
+    assert len(ray_project.verdicts(folder)) == 5

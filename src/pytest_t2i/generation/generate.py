@@ -384,7 +384,13 @@ class Runner:
             while missing:
                 count = self._make_free(plan, missing)
                 # Wait for images that another process claimed; make them here if it gives up.
-                missing = self._missing(plan, missing)
+                before, missing = missing, self._missing(plan, missing)
+                if count and len(missing) == len(before):
+                    raise StoreError(
+                        f"{several(count, 'image')} were made and written to the store, and none "
+                        f"is found there. Check the disk of {self.store.folder} with t2i store "
+                        "verify, and run again."
+                    )
                 if missing and not count:
                     waiting.wait([plan.keys[request] for request in missing])
         finally:

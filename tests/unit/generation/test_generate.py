@@ -118,6 +118,13 @@ def test_nothing_is_made_twice(rig):
     assert (work.made, work.detected) == (0, 0)
 
 
+def test_pictures_that_vanish_are_not_made_for_ever(rig, monkeypatch):
+    monkeypatch.setattr(Store, "images", lambda self, keys: {})
+    with pytest.raises(StoreError, match=r"4 images were made .* none is found there"):
+        rig.run(need(NURSE, range(4)))
+    assert sum(rig.model.batches) == 4
+
+
 def test_a_new_attribute_looks_but_makes_nothing(rig):
     rig.run(need(NURSE, range(5)))
     beard = DetectorRef("colour", Attribute("beard", "with a beard", "without"))

@@ -168,6 +168,13 @@ def test_a_redirect_elsewhere_is_not_followed(name, status):
             assert (server.asked, elsewhere.asked) == (1, 0)
 
 
+@pytest.fixture
+def _patience(monkeypatch):
+    """Time for every try, on a busy machine, too."""
+    monkeypatch.setitem(globals(), "LIMITS", AnswerLimits(seconds=60, megabytes=0.25, at_once=1))
+
+
+@pytest.mark.usefixtures("_patience")
 @pytest.mark.parametrize("name", USERS)
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_what_may_pass_is_repeated_where_no_price_is_known(name, status):
@@ -176,6 +183,7 @@ def test_what_may_pass_is_repeated_where_no_price_is_known(name, status):
         assert server.asked == paid_requests.TRIES
 
 
+@pytest.mark.usefixtures("_patience")
 @pytest.mark.parametrize("name", PRICED)
 @pytest.mark.parametrize(
     ("reply", "requests"),
