@@ -128,7 +128,7 @@ def test_a_detector_is_evaluated_by_an_export(tmp_path, monkeypatch, capsys):
     export.write_text(json.dumps([task("a.png", *said), task("b.png", ("ada", "female"))]))
     assert main(["detector", "check", f"people:{export}", "--labels", str(export)]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "ada and bo give the same label to 1 of 1 images" in told
+    assert "ada and bo: 1 of 1 images alike, no kappa" in told
     assert f"--t2i-labels {export} --t2i-detector" in told
 
 

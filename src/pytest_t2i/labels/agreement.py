@@ -31,13 +31,13 @@ class AnnotatorPair:
 
     def __str__(self) -> str:
         """Return the agreement in words."""
-        names = f"{self.first} and {self.second}"
-        if self.kappa is None:
-            return f"{names}: no kappa: {self.why}"
-        return (
-            f"{names}: Cohen's kappa {self.kappa} ({100 * self.kappa.level:g} %), {self.equal} of "
-            f"{self.images} images alike"
+        kappa = (
+            f"no kappa: {self.why}"
+            if self.kappa is None
+            else f"Cohen's kappa {self.kappa} ({100 * self.kappa.level:g} %)"
         )
+        alike = f"{self.equal} of {self.images} images alike"
+        return f"{self.first} and {self.second}: {alike}, {kappa}"
 
 
 @dataclass(frozen=True, slots=True)

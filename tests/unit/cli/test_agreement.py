@@ -25,8 +25,8 @@ def test_pairs_all_and_disagreements(tmp_path, capsys):
     labels.record(tmp_path, Label("3.png", "female", labels.ADJUDICATED))
     assert main(["label", "agreement", str(tmp_path)]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[0].startswith("ada and bo: Cohen's kappa 0.600 [")
-    assert out[0].endswith("(95 %), 3 of 4 images alike")
+    assert out[0].startswith("ada and bo: 3 of 4 images alike, Cohen's kappa 0.600 [")
+    assert out[0].endswith("(95 %)")
     assert "all 3 annotators: Fleiss' kappa" in out[3]
     assert out[4:] == [
         "unsettled of 4 images: 1 by unanimous, 0 by majority, 0 by plurality "
@@ -68,8 +68,8 @@ def test_where_there_is_no_kappa(tmp_path, capsys):
     labelled(tmp_path, ada="mm--", bo="mm--", cy="--ff")
     assert main(["label", "agreement", str(tmp_path)]) == 0
     out = capsys.readouterr().out
-    assert "ada and bo: no kappa: both said male of every image (0/0)" in out
-    assert "ada and cy: no kappa: no image was labelled by both" in out
+    assert "ada and bo: 2 of 2 images alike, no kappa: both said male of every image (0/0)" in out
+    assert "ada and cy: 0 of 0 images alike, no kappa: no image was labelled by both" in out
     assert "0 images with different labels" in out
 
 

@@ -65,8 +65,8 @@ def test_what_it_gets_right_and_leaves_out_by_group(folder, capsys, source):
     assert cells["Filter rate"].startswith("0.750 [")
     assert "gap of images without a label between groups: 0.100 [" in lines[-3]
     assert "suites/detectors" in lines[-2]
-    assert lines[-1].startswith("people: ann and bob: Cohen's kappa 1.000 [")
-    assert lines[-1].endswith("24 of 24 images alike")
+    assert lines[-1].startswith("people: ann and bob: 24 of 24 images alike, Cohen's kappa 1.000 [")
+    assert lines[-1].endswith("(95 %)")
 
 
 def test_the_second_time_it_is_not_asked_again(folder, capsys, monkeypatch):

@@ -127,7 +127,7 @@ def test_table_2(tmp_path, capsys):
     assert "## Share of men when a word is added (95 % intervals)" in out
     assert "| SDv3 | doctor | 78.0 %" in out
     assert "| Indian | 98.0 %" in out
-    assert "| +20.0 [+11.0, +30.4] |" in out
+    assert "| +20.0 [+10.8, +29.4] |" in out
     assert "| +22.0 [+" in out
     assert "(Indian, Iranian). Add nationality to the marker beside intersection" in out
 

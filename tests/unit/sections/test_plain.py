@@ -35,7 +35,7 @@ SECTION = Section(
         Note("Seed by seed."),
         Table("Shares", ("part", "share", "of"), (("unet", SHARE, 3), ("vae", None, Tint("a")))),
         BarChart("Growth", (Bar("unet", SHARE, limits=(0.2,)),), 0.0, 1.0, columns=()),
-        CurveChart("Steps", (0.1, 0.2), -1, 1, band=((0.0, 0.1), (0.2, 0.3)), marked=(1.0, 2.0)),
+        CurveChart("Steps", (0.1, 0.2), -1, 1, band=((0.0, 0.1), (0.2, 0.3))),
         Album("Seen", (Picture("a.png", "male"), Picture(None, "male", labelled="b.png"))),
         Overlays((Overlay("a.png", WHOLE, WHOLE, ("tie",), "a tie"),)),
         Plane("Both", Axis("x", 0, 1), Axis("y", 0, 1), (Point("a", SHARE, SHARE, sign="A"),)),
