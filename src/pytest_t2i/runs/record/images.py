@@ -46,6 +46,9 @@ class _Line(ImageRecord):
     """Id of the image's prompt."""
 
 
+DECODER = msgspec.json.Decoder(_Line)
+
+
 class Images(Sequence[ImageRecord]):
     """The images of one prompt, which are made or read each time that they are asked for.
 
@@ -124,15 +127,23 @@ class _ImagesFile:
         for number, content in enumerate(self._lines(count), self._firsts[k] + 1):
             where = f"line {number}"
             try:
-                text = content[:-1].decode()
-            except UnicodeDecodeError as error:
-                raise FileFormatError(self._path, f"is not UTF-8: {error}.", where=where) from None
-            plain = parse_json(self._path, text, first_line=number)
-            line = convert(self._path, plain, _Line, where=where)
+                line = DECODER.decode(content)
+            except (ValueError, RecursionError):
+                line = self._explained(content, number)
             if line.prompt != name:
                 problem = f"expected an image of {name!r}, got one of {line.prompt!r}."
                 raise FileFormatError(self._path, problem, where=where)
             yield ImageRecord(line.seed, line.file, line.detections, line.revised_prompt)
+
+    def _explained(self, content: bytes, number: int) -> _Line:
+        """Read a line that holds a mistake slowly, for a message that names it."""
+        where = f"line {number}"
+        try:
+            text = content[:-1].decode()
+        except UnicodeDecodeError as error:
+            raise FileFormatError(self._path, f"is not UTF-8: {error}.", where=where) from None
+        plain = parse_json(self._path, text, first_line=number)
+        return convert(self._path, plain, _Line, where=where)
 
     @cached_property
     def _stream(self) -> BinaryIO:

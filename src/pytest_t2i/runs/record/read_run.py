@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -93,15 +94,16 @@ def _with_pictures_found(record: RunRecord, path: Path) -> RunRecord:
     A picture is looked for in every folder above the file, then in the working directory. The
     record keeps the path of a picture that is in none of them.
     """
-    places = [*path.absolute().parents, Path.cwd()]
+    places = [str(place) for place in (*path.absolute().parents, Path.cwd())]
 
     def found(file: str) -> str:
-        there = next((place for place in places if exists(str(place / file))), None)
-        if there is None:
-            return file
-        # The other pictures probably lie in the same place: try it first.
-        places.sort(key=lambda place: place != there)
-        return str(there / file)
+        for place in places:
+            there = os.path.join(place, file)  # noqa: PTH118 - texts, a tenth of the cost of paths
+            if exists(there):
+                if place != places[0]:  # the other pictures probably lie there, too: it comes first
+                    places.sort(key=lambda each: each != place)
+                return there
+        return file
 
     return with_texts(record, {PicturePath: found, LabelledPath: found})
 
