@@ -18,7 +18,9 @@ PLAIN = [axes.languages[name] for name in NAMES]
 GENERIC = ("german", "spanish", "french", "italian", "portuguese", "arabic", "hindi")
 """Languages with grammatical gender, where the masculine may stand for all."""
 WORDINGS = [
-    axes.languages[f"{name}{end}"] for name in GENERIC for end in ("_masculine", "_paraphrase")
+    axes.languages[f"{name}_{wording}"]
+    for name in GENERIC
+    for wording in ("masculine", "paraphrase")
 ]
 
 

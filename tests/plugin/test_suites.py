@@ -15,6 +15,7 @@ SUITES = Path(__file__).parents[2] / "suites"
         ((), {"parity", "stereotypes", "variety"}),
         (("emergence",), {"emergence"}),
         (("groups", "explicit"), {"groups", "explicit"}),
+        (("languages", "skin-tone"), {"languages", "skin-tone"}),
         (("origins/test_origins.py", "parity"), {"origins", "parity"}),
     ],
 )
