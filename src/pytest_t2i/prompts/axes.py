@@ -403,17 +403,15 @@ class _Spoken(msgspec.Struct, forbid_unknown_fields=True):
 
     name: str
     template: str | dict[str, str]
-    articles: dict[str, list[str]] = {}
+    articles: dict[Variant, list[str]] = {}
     pair: str = ""
-    patterns: dict[str, str] = {}
-    sources: dict[str, str] = {}
+    patterns: dict[Variant, str] = {}
+    sources: dict[Variant, str] = {}
 
     def language(self) -> Grammar:
         """Return the language."""
-        neutral, feminine, masculine = (variant.value for variant in Variant)
-        of = {variant: tuple(entry) for variant, entry in self.articles.items()}
-        articles = tuple(of.get(variant, ()) for variant in (neutral, feminine, masculine))
-        patterns = "", self.patterns.get(feminine, ""), self.patterns.get(masculine, "")
+        articles = tuple(tuple(self.articles.get(variant, ())) for variant in Variant)
+        patterns = tuple(self.patterns.get(variant, "") for variant in Variant)
         return Grammar(self.name, articles, self.pair, patterns)
 
 

@@ -50,7 +50,7 @@ class Grammar:
     """Articles with the blank behind them; a form without one of them takes the first."""
     pair: str = ""
     """Names both genders where a word has no neutral form."""
-    patterns: tuple[str, str, str] = NO_FORMS
+    patterns: tuple[str, ...] = NO_FORMS
     """Forms of a word that has none: ``female {neutral}``."""
 
     def fill(self, template: str, word: Word, variant: Variant) -> str:

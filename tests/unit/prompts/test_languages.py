@@ -174,6 +174,7 @@ def test_references_and_stereotypes_go_by_the_concept(german, tmp_path):
         ('pair = "{a feminine} oder {a masculine}"\n', "", "a pair in .language."),
         ("{a neutral}", "jemand", "a template in German holds {neutral}"),
         ('name = "German"', 'nome = "German"', "nome"),
+        ("articles = {neutral", "articles = {neuter", "neuter"),
     ],
 )
 def test_what_is_missing_is_told(german, old, new, why):
