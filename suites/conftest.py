@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-NAMED_ONLY = ("crowds", "emergence", "explicit", "groups", "origins")
+NAMED_ONLY = ("crowds", "emergence", "explicit", "groups", "languages", "origins", "skin-tone")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

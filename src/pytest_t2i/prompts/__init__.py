@@ -23,6 +23,7 @@ from pytest_t2i.prompts.intersections import (
     intersection,
     templates,
 )
+from pytest_t2i.prompts.languages import Grammar, Word
 from pytest_t2i.prompts.references import Reference, read_reference
 from pytest_t2i.prompts.stereotypes import (
     Stereotype,
@@ -37,10 +38,12 @@ __all__ = [
     "Axis",
     "CaptionFile",
     "Captions",
+    "Grammar",
     "Intersection",
     "Part",
     "Reference",
     "Stereotype",
+    "Word",
     "attention_words",
     "builtin_axes",
     "builtin_stereotypes",

@@ -23,6 +23,7 @@ from pytest_t2i.errors import (
 )
 from pytest_t2i.files import MOST_TEXT
 from pytest_t2i.prompts.grammar import INDICATORS, named_in, put_before, swap_person, with_article
+from pytest_t2i.prompts.languages import MARK, NO_FORMS, Grammar, Word
 from pytest_t2i.reading import convert, read_toml
 
 PLACEHOLDERS = ("{a word}", "{word}")
@@ -103,10 +104,27 @@ class Axis:
     """(concept, sentence that names it once): neutral prompts instead of the filled template."""
     further_templates: tuple[str, ...] = ()
     """Other templates: one of all is drawn for each picture (OASIS A.1.2)."""
+    words: tuple[Word, ...] = ()
+    """Forms of concepts; a ``Word`` among the concepts is kept here, too."""
+    language: Grammar | None = None
+    """The language of the template; None for English as the papers write it."""
+    parts: tuple[tuple[str, str], ...] = ()
+    """(axis, concept) of every prompt, such as its language; "" stands for the prompt's concept."""
 
     def __post_init__(self) -> None:
+        given = [concept for concept in self.concepts if isinstance(concept, Word)]
+        if given:
+            names = (c.concept or c.neutral if isinstance(c, Word) else c for c in self.concepts)
+            object.__setattr__(self, "concepts", tuple(names))
+            object.__setattr__(self, "words", (*self.words, *given))
         for template in self.templates:
-            _check_template(self.name, template, self.indicator)
+            if self.language is None:
+                _check_template(self.name, template, self.indicator)
+            elif not MARK.search(template):
+                raise ConfigurationError(
+                    f"axis {self.name!r}: a template in {self.language.name} holds {{neutral}}, "
+                    f"{{a neutral}} or another form, got {template=}"
+                )
         if self.further_templates and self.sentences:
             raise ConfigurationError(
                 f"axis {self.name!r}: expected sentences or several templates, got both"
@@ -162,6 +180,20 @@ class Axis:
         """Return the template filled with a word."""
         return filled(self.template, word)
 
+    def word(self, concept: str) -> Word:
+        """Return a concept with its forms; a concept without forms is neutral."""
+        known = (word for word in self.words if (word.concept or word.neutral) == concept)
+        return next(known, Word(concept))
+
+    def _parts(self, concept: str) -> tuple[tuple[str, str], ...]:
+        return tuple((axis, of or concept) for axis, of in self.parts)
+
+    def _neutral(self, template: str, concept: str) -> str:
+        word = self.word(concept)
+        if self.language is None:
+            return filled(template, word.neutral)
+        return self.language.fill(template, word, Variant.NEUTRAL)
+
     def variant(self, word: str, variant: Variant) -> Prompt:
         """Return the prompt of a word in a variant (Wu section 3.1).
 
@@ -177,14 +209,21 @@ class Axis:
                     f"{len(self.templates)}. Write axis.worded(TEMPLATE)."
                 )
             return worded_prompt(
-                Prompt("", self.name, word), [filled(text, word) for text in self.templates]
+                Prompt("", self.name, word, parts=self._parts(word)),
+                [self._neutral(text, word) for text in self.templates],
             )
+        if self.language is not None:
+            text = self.language.fill(self.template, self.word(word), variant)
+            return Prompt(text, self.name, word, variant, self._parts(word))
+        form = self.word(word).form(variant)
         sentence = dict(self.sentences).get(word)
-        neutral = self.fill(word) if sentence is None else sentence
+        neutral = self.fill(self.word(word).neutral) if sentence is None else sentence
         if variant is Variant.NEUTRAL:
             text = neutral
         elif self.indicator == "person":
-            text = swap_person(neutral, variant)
+            text = swap_person(self.fill(form) if form and sentence is None else neutral, variant)
+        elif sentence is None and form:
+            text = self.fill(form)
         elif sentence is None:
             text = self.fill(f"{INDICATORS[variant]['adjective']} {word}")
         else:
@@ -314,10 +353,15 @@ class _Group(Axes):
 
 @cache
 def builtin_axes() -> Axes:
-    """Return the axes of Lyu, OASIS and styles, and those of the group wu (Wu)."""
+    """Return the axes of Lyu, OASIS and styles, and the groups wu (Wu) and languages."""
     words = Path(str(files("pytest_t2i.prompts") / "words"))
     members = [axis for name in ("axes", "styles") for axis in read_axes(words / f"{name}.toml")]
-    return Axes(members, {"wu": read_axes(words / "wu.toml")})
+    spoken = [
+        replace(axis, name=f"languages.{file.stem}{axis.name.removeprefix('profession')}")
+        for file in sorted((words / "languages").glob("*.toml"))
+        for axis in read_axes(file)
+    ]
+    return Axes(members, {"wu": read_axes(words / "wu.toml"), "languages": spoken})
 
 
 def read_axes(path: str | Path) -> list[Axis]:
@@ -334,6 +378,13 @@ def read_axes(path: str | Path) -> list[Axis]:
     """
     path = Path(path)
     tables = read_toml(path)
+    if "concepts" not in (tables.get("language") or {}) and "language" in tables:
+        spoken = convert(path, tables.pop("language"), _Spoken, where="[language]")
+        return [
+            axis
+            for name, table in tables.items()
+            for axis in _in_language(path, name, table, spoken)
+        ]
     return [_axis(path, name, table) for name, table in tables.items()]
 
 
@@ -345,6 +396,59 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
     indicator: str = "person"
     source: str = ""
     sentences: dict[str, str] | None = None
+
+
+class _Spoken(msgspec.Struct, forbid_unknown_fields=True):
+    """The table [language] of a file: its template, or several templates by the wording's name."""
+
+    name: str
+    template: str | dict[str, str]
+    articles: dict[Variant, list[str]] = {}
+    pair: str = ""
+    patterns: dict[Variant, str] = {}
+    sources: dict[Variant, str] = {}
+
+    def language(self) -> Grammar:
+        """Return the language."""
+        articles = tuple(tuple(self.articles.get(variant, ())) for variant in Variant)
+        patterns = tuple(self.patterns.get(variant, "") for variant in Variant)
+        return Grammar(self.name, articles, self.pair, patterns)
+
+
+class _Forms(msgspec.Struct, forbid_unknown_fields=True):
+    """A table of concepts with the columns neutral, feminine and masculine."""
+
+    words: dict[str, list[str]]
+    source: str = ""
+
+
+def _in_language(path: Path, name: str, plain: Any, spoken: _Spoken) -> Iterator[Axis]:
+    """Yield the axis of a table for each wording; the first has the name of the table."""
+    where = f"[{name}]"
+    table = convert(path, plain, _Forms, where=where)
+    for concept, forms in table.words.items():
+        named_both = len(forms) == len(NO_FORMS) and all(forms[1:]) and spoken.pair
+        if not 1 <= len(forms) <= len(NO_FORMS) or not (forms[0] or named_both):
+            problem = (
+                f"{concept}: expected neutral, feminine and masculine form, or both others and a "
+                f"pair in [language] where there is no neutral one, got {shown(forms)}."
+            )
+            raise FileFormatError(path, problem, where=where)
+    words = tuple(replace(Word(*forms), concept=concept) for concept, forms in table.words.items())
+    wordings = spoken.template if isinstance(spoken.template, dict) else {"": spoken.template}
+    for number, (wording, template) in enumerate(wordings.items()):
+        parts = (("language", spoken.name), ("wording", wording), (name, ""))
+        try:
+            yield Axis(
+                f"{name}_{wording}" if number else name,
+                template,
+                words,  # type: ignore[arg-type]  # an axis keeps the concepts of words
+                source="; ".join(spoken.sources.values()),
+                language=spoken.language(),
+                parts=tuple(part for part in parts if part != ("wording", "")),
+            )
+        except ConfigurationError as error:
+            raise FileFormatError(path, str(error), where=where) from None
 
 
 def _axis(path: Path, name: str, plain: Any) -> Axis:

@@ -133,8 +133,12 @@ class Intersection:
     def triplets(self) -> tuple[Triplet, ...]:
         """Return the neutral, feminine and masculine prompts of all combinations (Wu 3.1)."""
         return tuple(
-            Triplet(prompt, _swapped(prompt, Variant.FEMININE), _swapped(prompt, Variant.MASCULINE))
-            for prompt in self.prompts()
+            Triplet(
+                prompt,
+                _swapped(prompt, parts, Variant.FEMININE),
+                _swapped(prompt, parts, Variant.MASCULINE),
+            )
+            for prompt, parts in zip(self.prompts(), self, strict=True)
         )
 
 
@@ -155,23 +159,23 @@ def _prompts(crossed: Intersection) -> tuple[Prompt, ...]:
     return tuple(combination(parts) for parts in crossed)
 
 
-def _swapped(prompt: Prompt, variant: Variant) -> Prompt:
+def _swapped(prompt: Prompt, parts: Sequence[Part], variant: Variant) -> Prompt:
     if prompt.wordings:
         raise ConfigurationError(f"expected axes of one template for triplets, got {prompt.text!r}")
-    return Prompt(
-        swap_person(prompt.text, variant), prompt.axis, prompt.concept, variant, prompt.parts
-    )
+    return replace(prompt, text=swap_person(_text(parts, variant), variant), variant=variant)
 
 
 def _crossed(names: Sequence[str]) -> str:
     return "-x-".join(names)
 
 
-def _text(parts: Sequence[Part]) -> str:
+def _text(parts: Sequence[Part], variant: Variant = Variant.NEUTRAL) -> str:
     beginning, after, ending = "", "", ""
     before: list[tuple[str, str]] = []
     # A beginning from ``templates`` takes precedence over that of an axis.
-    for axis, concept in sorted(parts, key=lambda part: part.axis.template != ALONE):
+    for axis, name in sorted(parts, key=lambda part: part.axis.template != ALONE):
+        word = axis.word(name)
+        concept = word.form(variant) or word.neutral
         if axis.template == ALONE:
             beginning, ending = _around_person(axis.name, concept)
             continue

@@ -8,6 +8,7 @@ value with this module (``html.environment``).
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Any
 
 from markupsafe import Markup
@@ -35,6 +36,19 @@ def line(text: str) -> str:
     'a nurse \\x1b[31mPASS'
     """
     return printable(" ".join(text.expandtabs(1).splitlines()))
+
+
+def isolated(text: str) -> str:
+    """The text in Unicode's isolates where it has letters that are read from right to left.
+
+    A terminal then shows what stands before and behind the text in its place.
+
+    >>> isolated("a nurse"), len(isolated("ممرضة")) - len("ممرضة")
+    ('a nurse', 2)
+    """
+    if not any(unicodedata.bidirectional(sign) in ("R", "AL") for sign in text):
+        return text
+    return f"\N{FIRST STRONG ISOLATE}{text}\N{POP DIRECTIONAL ISOLATE}"
 
 
 def escape(text: str) -> str:
