@@ -7,15 +7,16 @@ from languages import IMAGES, LIMIT, WORLDS, judged, shares
 from uncertainty import least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("images", IMAGES)
 @pytest.mark.parametrize("world", WORLDS)
 def test_a_gap_of_the_limit_keeps_the_level(world, images):
     means = shares(world, LIMIT).mean(axis=1)
     assert means.max() - means.min() == pytest.approx(LIMIT)
-    fails, passes = judged(world, LIMIT, images, 25)
+    fails, passes = judged(world, LIMIT, images, 8)
     assert max(least(fails, 0.999), least(passes, 0.999)) <= 0.05
 
 
 def test_clear_gaps_and_equal_languages_are_decided():
-    assert sum(judged("one language", 0.4, 20, 10)[0]) == 10
-    assert sum(judged("one language", 0.0, 20, 10)[1]) == 10
+    assert sum(judged("one language", 0.4, 20, 2)[0]) == 2
+    assert sum(judged("one language", 0.0, 20, 2)[1]) == 2
