@@ -68,11 +68,12 @@ def test_the_companions_audit_is_one_of_ours(example, pytester, capsys):
     first.stdout.fnmatch_lines(["Simpson diversity, least even: place-*"])
     reports = pytester.path / "reports/t2i"
     record = json.loads((reports / "run.json").read_text())
-    assert len(record["audits"]["evenness"]["record"]["prompts"]) == 10
+    rows = record["audits"]["evenness"]["rows"]
+    assert sum(row["about"] == "prompt" for row in rows) == 10
     assert "How evenly labels are spread" in (reports / "index.html").read_text()
-    assert "| Labels of each prompt | Simpson diversity |" in (reports / "summary.md").read_text()
+    assert "| Labels of each prompt | simpson diversity |" in (reports / "summary.md").read_text()
     frame = read_run(reports / "run.json").to_frame("evenness")
-    assert list(frame["simpson_diversity_low"] <= frame["simpson_diversity"]) == [True] * 10
+    assert list(frame["value_low"] <= frame["value"]) == [True] * 10
     run = read_run(reports / "run.json")
     assert any("least even" in line for line in card_contents(run)["headlines"])
 
