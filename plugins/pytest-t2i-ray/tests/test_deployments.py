@@ -105,9 +105,9 @@ def test_the_manifest_runs_and_a_lost_node_loses_nothing(job, tmp_path, monkeypa
     command = [new for word in words for new in own.get(word, [word])]
     assert set(own) <= set(words)
     place = OnThisMachine(job["spec"]["rayClusterSpec"])
+    told = (tmp_path / "told.txt").open("w+")
     try:
         command[command.index("auto")] = place.cluster.address
-        told = (tmp_path / "told.txt").open("w+")
         run = subprocess.Popen(
             command, cwd=folder, env=ray_project.environment(folder, SLOW="0.1"), stdout=told,
             stderr=subprocess.STDOUT,
@@ -119,6 +119,7 @@ def test_the_manifest_runs_and_a_lost_node_loses_nothing(job, tmp_path, monkeypa
         place.lose_one()
         assert run.wait(max(1.0, ends - time.monotonic())) in (0, 1, 6), told.seek(0) or told.read()
     finally:
+        told.close()
         place.cluster.shutdown()
     assert len(ray_project.pictures(folder / "store")) == 4 * 60
     assert len(ray_project.verdicts(folder)) == 5
