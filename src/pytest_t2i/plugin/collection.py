@@ -60,8 +60,8 @@ def _recorded_in(function: Callable[..., Any]) -> tuple[str, ...]:
     """Return the metrics that ``baseline("...")`` is called with, where they can be read."""
     tree, values = _tree(function), _known_to(function)
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree else ()
-    asked = (call for call in calls if _called(call) == "baseline" and call.args)
-    names = (_value(call.args[0], values) for call in asked)
+    baselines = (call for call in calls if _called(call) == "baseline" and call.args)
+    names = (_value(call.args[0], values) for call in baselines)
     return tuple(name for name in names if isinstance(name, str))
 
 
@@ -76,8 +76,8 @@ def _with_helpers(item: pytest.Function) -> list[Callable[..., Any]]:
         if code is None or code in found or Path(code.co_filename).parent != folder:
             continue
         found[code] = function
-        known = _known_to(function)
-        waiting += [value for name in code.co_names if inspect.isfunction(value := known.get(name))]
+        names = _known_to(function)
+        waiting += [value for name in code.co_names if inspect.isfunction(value := names.get(name))]
     return list(found.values())
 
 

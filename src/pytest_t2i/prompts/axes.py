@@ -112,11 +112,11 @@ class Axis:
     """(axis, concept) of every prompt, such as its language; "" stands for the prompt's concept."""
 
     def __post_init__(self) -> None:
-        given = [concept for concept in self.concepts if isinstance(concept, Word)]
-        if given:
+        words = [concept for concept in self.concepts if isinstance(concept, Word)]
+        if words:
             names = (c.concept or c.neutral if isinstance(c, Word) else c for c in self.concepts)
             object.__setattr__(self, "concepts", tuple(names))
-            object.__setattr__(self, "words", (*self.words, *given))
+            object.__setattr__(self, "words", (*self.words, *words))
         for template in self.templates:
             if self.language is None:
                 _check_template(self.name, template, self.indicator)
@@ -182,8 +182,8 @@ class Axis:
 
     def word(self, concept: str) -> Word:
         """Return a concept with its forms; a concept without forms is neutral."""
-        known = (word for word in self.words if (word.concept or word.neutral) == concept)
-        return next(known, Word(concept))
+        words = (word for word in self.words if (word.concept or word.neutral) == concept)
+        return next(words, Word(concept))
 
     def _parts(self, concept: str) -> tuple[tuple[str, str], ...]:
         return tuple((axis, of or concept) for axis, of in self.parts)
@@ -378,7 +378,9 @@ def read_axes(path: str | Path) -> list[Axis]:
     """
     path = Path(path)
     tables = read_toml(path)
-    if "concepts" not in (tables.get("language") or {}) and "language" in tables:
+    language = tables.get("language")
+    is_axis = isinstance(language, Mapping) and "concepts" in language
+    if "language" in tables and not is_axis:
         spoken = convert(path, tables.pop("language"), _Spoken, where="[language]")
         return [
             axis

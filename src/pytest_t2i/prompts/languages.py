@@ -64,8 +64,8 @@ class Grammar:
             named = Variant.NEUTRAL if match[2] == "word" else Variant(match[2])
             if variant is not Variant.NEUTRAL:
                 return self._form(word, variant, bool(match[1]))
-            known = named if word.form(named) else Variant.NEUTRAL
-            return self._form(word, known, bool(match[1]))
+            form = named if word.form(named) else Variant.NEUTRAL
+            return self._form(word, form, bool(match[1]))
 
         return MARK.sub(put, template)
 

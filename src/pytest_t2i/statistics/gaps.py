@@ -42,7 +42,7 @@ def share_difference_p_value(
     An unconditional test: the largest probability, over shares whose difference is the bound, of
     counts whose score statistic, with a plain smoothed variance, is at least that of these (Chan
     1998). It finds up to 15 in 100 differences more than the score test of Miettinen and Nurminen
-    with a correction for continuity, at at most 5 % (tests/simulations/two_shares.md).
+    with a correction for continuity, and errs in at most 5 % (tests/simulations/two_shares.md).
     """
     check_alternative(alternative)
     limit = float(inputs.in_range("bound", bound, -1.0, 1.0))
@@ -288,8 +288,8 @@ def parity_difference_p_value(
 
 
 CLOSE, FAR = 0.5, 6.0
-"""Standard errors beyond a bound below which one of several pairs is no evidence against it, and
-short of a bound from which on a pair is certainly not as far apart."""
+"""Excess of a pair of groups over a bound, in standard errors, below which the pair cannot decide:
+it is no evidence of more than the bound, or, below the negative one, surely within the bound."""
 
 
 def _excess(a: tuple[int, int], b: tuple[int, int], bound: float) -> float:
@@ -307,14 +307,10 @@ def _parity_p_values(
     """Yield the p-values whose least, or largest, decides; pairs that lie far apart come first."""
     pairs = sorted(permutations(counts, 2), key=lambda pair: _share(pair[1]) - _share(pair[0]))
     times = len(pairs) if alternative == "greater" else 1
-    for a, b in pairs:
-        # Ten languages have 90 pairs, of which few are near a bound; only those are computed.
-        excess = _excess(a, b, bound)
-        if alternative == "greater" and excess < CLOSE:
-            yield 1.0
-        elif alternative == "less" and excess < -FAR:
-            yield 0.0
-        else:
+    least = CLOSE if alternative == "greater" else -FAR
+    for place, (a, b) in enumerate(pairs):
+        # Ten languages have 90 pairs, of which few are near a bound: only those are computed.
+        if not place or _excess(a, b, bound) >= least:
             yield times * share_difference_p_value(b, a, bound, alternative=alternative)
     if has_empty and alternative == "less":
         for k, n in counts:

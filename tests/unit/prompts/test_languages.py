@@ -183,6 +183,13 @@ def test_what_is_missing_is_told(german, old, new, why):
         read_axes(german)
 
 
+@pytest.mark.parametrize("value", ["5", '"de"', "[1]", "true"])
+def test_a_language_is_a_table(tmp_path, value):
+    (tmp_path / "words.toml").write_text(f"language = {value}\n")
+    with pytest.raises(FileFormatError, match=r"language\]: expected a table"):
+        read_axes(tmp_path / "words.toml")
+
+
 def test_marks_take_the_article_that_a_form_brings():
     grammar = Grammar("Italian", ((), ("una ", "un'"), ("un ", "uno ")))
     word = Word("", "un'artista", "artista", "artist")

@@ -9,6 +9,7 @@ import pytest
 from scipy import ndimage
 
 from pytest_t2i import metrics, statistics
+from pytest_t2i.statistics import gaps
 from pytest_t2i.statistics.detectors import paired_share_change
 from pytest_t2i.statistics.gaps import (
     paired_gap_interval,
@@ -194,3 +195,25 @@ def test_what_makes_no_sense_is_refused(groups: dict[str, list], expected: str) 
         parity_difference_interval(groups, level=0.95)
     with pytest.raises(ValueError, match="rates"):
         metrics.demographic_parity_difference({"a": 0.5})
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_pairs_that_are_left_out_decide_nothing(monkeypatch, seed):
+    rng = np.random.default_rng(seed)
+    sizes = rng.choice([1, 3, 8, 40, 150], size=2 + seed % 4)
+    groups = {str(k): [flags(rng.integers(n + 1), n)] for k, n in enumerate(sizes)}
+
+    def found():
+        interval = parity_difference_interval(groups, level=LEVEL)
+        bounds = np.linspace(0.0, 0.9, 4)
+        return interval.low, interval.high, [
+            gaps.parity_difference_p_value(groups, bound, alternative=alternative)
+            for bound in bounds for alternative in ("greater", "less")
+        ]  # fmt: skip
+
+    few = found()
+    monkeypatch.setattr(gaps, "CLOSE", -math.inf)
+    monkeypatch.setattr(gaps, "FAR", math.inf)
+    every = found()
+    assert few[:2] == pytest.approx(every[:2])
+    assert few[2] == pytest.approx(every[2])

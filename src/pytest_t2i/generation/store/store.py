@@ -137,9 +137,9 @@ class Store:
         """The intact images of these keys, by key."""
         images: dict[str, StoredImage] = {}
         damaged = []
-        asked = {key: key for key in keys}  # texts of the caller, so that none is held twice
+        own_keys = {key: key for key in keys}  # texts of the caller, so that none is held twice
         for row in self._rows("SELECT * FROM images WHERE key IN ({})", keys):
-            key = asked[row["key"]]
+            key = own_keys[row["key"]]
             if _is_in_place(row) and self._is_whole(row):
                 images[key] = self._stored(key, row)
             else:
@@ -278,8 +278,8 @@ class Store:
         """
         query = "SELECT * FROM detections WHERE key IN ({}) AND detector = ?"
         rows = filter(is_sealed, self._rows(query, keys, detector))
-        asked = {key: key for key in keys}  # texts of the caller, so that none is held twice
-        detections = {asked[row["key"]]: read_detection(row) for row in rows}
+        own_keys = {key: key for key in keys}  # texts of the caller, so that none is held twice
+        detections = {own_keys[row["key"]]: read_detection(row) for row in rows}
         return {key: detection for key, detection in detections.items() if detection is not None}
 
     def add_detections(self, detector: str, detections: Mapping[str, Detection]) -> None:
