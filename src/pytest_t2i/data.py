@@ -44,6 +44,8 @@ JPEG = "data:image/jpeg;base64,"
 """Beginning of a JPEG as a data URI, which a page shows without fetching anything."""
 PicturePath = Annotated[str, Meta(description="path of a picture")]
 """The file of a picture of a run; this type marks the fields of a record that hold such paths."""
+Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+"""The SHA-256 of a file, in hexadecimal digits."""
 LabelledPath = Annotated[str, Meta(description="path of a picture that people labelled")]
 """The file of an image that people labelled, which lies in no store."""
 Moment = Annotated[

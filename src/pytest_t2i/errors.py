@@ -355,6 +355,7 @@ def mismatch(message: str, plain: Any, kind: type) -> tuple[str, str]:
 FORMS = (
     (r"a text matching regex '\^data:.*", "a picture as data:image/jpeg;base64,..."),
     (r"a text matching regex '\^\(text.*", "text, images or kernel"),
+    (r"a text matching regex '\^\[0-9a-f\].*", "a SHA-256: 64 hexadecimal digits"),
     (r"a text matching regex '\^.*", "a date or time such as 2026-11-21T10:00:00+00:00"),
     (r"a text matching regex .*", "a text that is not blank"),
     (r"a text of length >= 1$", "a text that is not empty"),

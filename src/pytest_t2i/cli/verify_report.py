@@ -59,8 +59,6 @@ def run(folder: Path) -> int:
 
 def _kind(path: str) -> str:
     """Return what a file is, in a word."""
-    if "/thumbnails/" in path:
-        return "thumbnail"
     kind, _ = guess_type(path)
     return "picture" if (kind or "").startswith("image/") else "file"
 

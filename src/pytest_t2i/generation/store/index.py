@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,24 @@ def connect_reading(folder: Path) -> sqlite3.Connection:
             continue
         return index
     raise sqlite3.OperationalError(f"{file} cannot be read")
+
+
+AT_ONCE = 500
+"""Number of keys in one query."""
+
+
+def query_rows(folder: Path, query: str, keys: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Result of a query for keys that only reads; empty where the index is absent or damaged."""
+    rows: list[tuple[Any, ...]] = []
+    try:
+        with closing(connect_reading(folder)) as index:
+            for start in range(0, len(keys), AT_ONCE):
+                some = keys[start : start + AT_ONCE]
+                marks = ",".join("?" * len(some))
+                rows += index.execute(query.format(keys=marks), some)
+    except sqlite3.Error:
+        return []
+    return rows
 
 
 def check_store_has_index(folder: Path) -> None:

@@ -16,8 +16,7 @@ from typing import NamedTuple
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import checksum
 from pytest_t2i.generation.store import claims
-from pytest_t2i.generation.store.index import NAME, connect
-from pytest_t2i.generation.store.read_only import query_rows
+from pytest_t2i.generation.store.index import NAME, connect, query_rows
 from pytest_t2i.generation.store.rows import insert, is_sealed, picture_place
 
 FOLDER = "thumbnails"

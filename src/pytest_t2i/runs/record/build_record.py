@@ -96,7 +96,8 @@ def _images(results: Results, sample: Sample) -> Iterator[ImageRecord]:
             name: each[k] if name == results.detectors[0] else replace(each[k], scores={})
             for name, each in found.items()
         }
-        yield ImageRecord(seed, stored[k].path, detections, revised[k])
+        image = stored[k]
+        yield ImageRecord(seed, image.path, detections, revised[k], image.sha256)
 
 
 PACKAGES = (

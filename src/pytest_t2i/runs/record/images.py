@@ -6,6 +6,7 @@ import json
 import weakref
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import accumulate
@@ -14,7 +15,7 @@ from typing import Any, BinaryIO, overload
 
 import msgspec
 
-from pytest_t2i.data import Detection, Name, PicturePath
+from pytest_t2i.data import Detection, Name, PicturePath, Sha256
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import encodable, write_lines
 from pytest_t2i.reading import convert, open_regular, parse_json
@@ -36,6 +37,8 @@ class ImageRecord:
     detector examined the image."""
     revised_prompt: str | None = None
     """Text that a service reports to have drawn; None if it reports none."""
+    sha256: Sha256 | None = None
+    """SHA-256 of the PNG; None when the model refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,28 @@ def _line(prompt: str, image: ImageRecord) -> bytes:
     return encodable(json.dumps(plain, ensure_ascii=False, allow_nan=False)).encode() + b"\n"
 
 
+def picture_digests(run: Path) -> Iterator[tuple[str, str]]:
+    """Yield the file and the SHA-256 of each picture that is listed beside a run.json."""
+    path = images_file(run)
+    with open_regular(path, kind="file of images") as stream:
+        for number, content in enumerate(iter(partial(stream.readline, MOST_LINE), b""), 1):
+            line = _decoded(path, content, number)
+            if line.file is not None and line.sha256 is not None:
+                yield line.file, line.sha256
+
+
+def _decoded(path: Path, content: bytes, number: int) -> _Line:
+    """Return a line; FileFormatError names the mistake in one that cannot be read."""
+    with suppress(ValueError, RecursionError):
+        return DECODER.decode(content)
+    where = f"line {number}"
+    try:
+        text = content[:-1].decode()
+    except UnicodeDecodeError as error:
+        raise FileFormatError(path, f"is not UTF-8: {error}.", where=where) from None
+    return convert(path, parse_json(path, text, first_line=number), _Line, where=where)
+
+
 def images_beside(run: Path, counts: Sequence[tuple[str, int]]) -> list[Images]:
     """Return the images of each prompt, given by its id and the number of its images.
 
@@ -125,25 +150,13 @@ class _ImagesFile:
         name, count = self._counts[k]
         self._stream.seek(self._offsets[k])
         for number, content in enumerate(self._lines(count), self._firsts[k] + 1):
-            where = f"line {number}"
-            try:
-                line = DECODER.decode(content)
-            except (ValueError, RecursionError):
-                line = self._explained(content, number)
+            line = _decoded(self._path, content, number)
             if line.prompt != name:
                 problem = f"expected an image of {name!r}, got one of {line.prompt!r}."
-                raise FileFormatError(self._path, problem, where=where)
-            yield ImageRecord(line.seed, line.file, line.detections, line.revised_prompt)
-
-    def _explained(self, content: bytes, number: int) -> _Line:
-        """Read a line that holds a mistake slowly, for a message that names it."""
-        where = f"line {number}"
-        try:
-            text = content[:-1].decode()
-        except UnicodeDecodeError as error:
-            raise FileFormatError(self._path, f"is not UTF-8: {error}.", where=where) from None
-        plain = parse_json(self._path, text, first_line=number)
-        return convert(self._path, plain, _Line, where=where)
+                raise FileFormatError(self._path, problem, where=f"line {number}")
+            yield ImageRecord(
+                line.seed, line.file, line.detections, line.revised_prompt, line.sha256
+            )
 
     @cached_property
     def _stream(self) -> BinaryIO:

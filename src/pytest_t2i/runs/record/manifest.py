@@ -14,21 +14,16 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from types import MappingProxyType
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from msgspec import Meta
-
 from pytest_t2i.adapters.models.manifest import CSV_NAME, JSON_NAME, read_manifest
-from pytest_t2i.data import Moment, Name
+from pytest_t2i.data import Moment, Name, Sha256
 from pytest_t2i.errors import FileFormatError, T2IError
 from pytest_t2i.files import encodable, inside, is_relative, user_path, write_whole
-from pytest_t2i.generation.store.read_only import picture_hashes
-from pytest_t2i.generation.store.thumbnails import thumbnail_file, thumbnail_rows
 from pytest_t2i.reading import convert, read_json
 from pytest_t2i.runs.record.beside import is_sections_file
-from pytest_t2i.runs.record.images import images_file
+from pytest_t2i.runs.record.images import images_file, picture_digests
 from pytest_t2i.runs.record.record import RunRecord
 from pytest_t2i.runs.record.statement import PYPROJECT
 from pytest_t2i.runs.session.session import Session
@@ -37,13 +32,13 @@ from pytest_t2i.verdicts.limits_file import FILE_NAME, nearest_limits_file
 SCHEMA = "pytest-t2i/manifest/1"
 NAME = "manifest.json"
 RUN = "run.json"
-FILES = (RUN, images_file(Path(RUN)).name, "index.html", "summary.md")
+IMAGES = images_file(Path(RUN)).name
+FILES = (RUN, IMAGES, "index.html", "summary.md")
 """The files of a report beside its manifest."""
 ELSEWHERE = " elsewhere"
 """Suffix of the name of an input outside of the project."""
 UP = re.compile(r"(\.\./)+")
 """The beginning of a path that leads out of the folder of a manifest."""
-Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 Hashes = Mapping[Name, Sha256]
 """Path relative to the manifest, with slashes -> SHA-256."""
 
@@ -58,6 +53,9 @@ class ReportManifest:
     """Name and version of the program that wrote the manifest."""
     project: str | None = None
     """Folder of the project, relative to the manifest; None if the report lies outside of it."""
+    store: Name | None = None
+    """Folder of the image store, relative to the manifest, whose pictures the file of images names
+    with their SHA-256; None if it lies outside of the project."""
     files: Hashes = field(default_factory=dict)
     copied: Hashes = field(default_factory=dict)
     """Ready-made pictures, of which the store has copies; they need not stay."""
@@ -70,29 +68,19 @@ class ReportManifest:
         files: Iterable[Path | str],
         report: Path,
         project: Path,
-        checksums: Mapping[str, str] = MappingProxyType({}),
         *,
         are_copied: bool = False,
     ) -> ReportManifest:
-        """Return the manifest with these files; absent ones are left out.
-
-        ``checksums`` holds the SHA-256 of files that need not be read; none of these is a link.
-        """
-        root, folder = project.resolve(), report.resolve()
-        place_in = _places(folder, root)
-        real_folder = cache(os.path.realpath)
+        """Return the manifest with these files; absent ones are left out."""
+        place_in = _places(report.resolve(), project.resolve())
         inside_, elsewhere = dict(self.copied if are_copied else self.files), dict(self.elsewhere)
         for file in sorted(map(str, set(files))):
-            parent, name = os.path.split(file)
-            sha = checksums.get(file)
-            if sha is not None:
-                place = place_in(real_folder(parent), name)
-            elif (sha := sha256_of(Path(file))) is not None:
-                place = place_in(*os.path.split(os.path.realpath(file)))
-            else:
+            sha = sha256_of(Path(file))
+            if sha is None:
                 continue
+            place = place_in(*os.path.split(os.path.realpath(file)))
             if place is None:
-                elsewhere[sha] = encodable(name)
+                elsewhere[sha] = encodable(os.path.basename(file))  # noqa: PTH119
             else:
                 inside_[place] = sha
         if are_copied:
@@ -105,9 +93,8 @@ def new_manifest(report: Path, project: Path) -> ReportManifest:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     tool = f"pytest-t2i {version('pytest-t2i')}"
     hashes = {name: sha for name in FILES if (sha := sha256_of(report / name))}
-    return ReportManifest(
-        now, tool, _relative(project.resolve(), report.resolve(), project.resolve()), hashes
-    )
+    root, folder = project.resolve(), report.resolve()
+    return ReportManifest(now, tool, _relative(root, folder, root), files=hashes)
 
 
 def write_manifest(manifest: ReportManifest, folder: Path) -> Path:
@@ -127,7 +114,8 @@ def read_report_manifest(folder: Path) -> ReportManifest:
     if RUN not in manifest.files:
         # A manifest without files would pass every verification.
         raise FileFormatError(file, f"expected {RUN} among its files.")
-    for path in (*manifest.files, *manifest.copied):
+    store = [] if manifest.store is None else [manifest.store]
+    for path in (*manifest.files, *manifest.copied, *store):
         if not is_relative(UP.sub("", path, count=1) if UP.match(path) else path):
             raise FileFormatError(file, f"expected relative paths, got {path!r}.", where="files")
     return manifest
@@ -180,8 +168,6 @@ BESIDE_LABELS = ("*.csv", "*.toml", "*.json", "*.jsonl")
 """Files in a folder of labelled images that hold the labels."""
 OTHERS = (FILE_NAME, PYPROJECT)
 """TOML files beside tests that do not belong to the suite."""
-KEY = re.compile(r"(?<![^/\\])([0-9a-f]{64})\.\w+$")
-"""The key in the path of a picture in a store."""
 
 
 def input_digests(session: Session, project: Path) -> dict[str, str]:
@@ -202,26 +188,18 @@ def input_digests(session: Session, project: Path) -> dict[str, str]:
 
 def manifest_of(session: Session, record: RunRecord, report: Path, project: Path) -> ReportManifest:
     """Return the manifest of a run whose report was just written into ``report``."""
-    pictures = _pictures(record)
-    store = session.store.folder
-    keys = sorted(key[1] for file in pictures if (key := KEY.search(file)))
-    rows = {
-        str(thumbnail_file(store, key)): row for key, row in thumbnail_rows(store, keys).items()
-    }
-    small = {file: row.sha256 for file, row in rows.items() if os.path.isfile(file)}  # noqa: PTH113
-    files: tuple[Path | str, ...] = (
+    store, folder, root = (place.resolve() for place in (session.store.folder, report, project))
+    files = (
         *_suite(session, project),
         *_limits_files(session, project),
         *_label_files(session),
         *_labelled_images(session),
         *_given(session),
-        *pictures,
-        *small,
+        *_before(record),
     )
-    checksums = picture_hashes(store, keys) | small
     return (
-        new_manifest(report, project)
-        .with_files(files, report, project, checksums)
+        replace(new_manifest(report, project), store=_relative(store, folder, root))
+        .with_files(files, report, project)
         .with_files(_ready_made(session), report, project, are_copied=True)
     )
 
@@ -293,12 +271,11 @@ def _ready_made(session: Session) -> Iterator[Path]:
                 yield file
 
 
-def _pictures(record: RunRecord) -> set[str]:
-    """Return all images of the run, and those of the baseline that the report shows."""
-    images = {image.file for prompt in record.prompts for image in prompt.images}
-    then = {} if record.baseline is None else record.baseline.pictures
-    before = {picture.file for pictures in then.values() for picture in pictures}
-    return {file for file in images | before if file}
+def _before(record: RunRecord) -> Iterator[Path]:
+    """Yield the pictures of the baseline that the report shows."""
+    if record.baseline is not None:
+        for pictures in record.baseline.pictures.values():
+            yield from (Path(picture.file) for picture in pictures if picture.file)
 
 
 def manifest_beside(source: Path) -> ReportManifest | None:
@@ -339,8 +316,10 @@ def rendered_anew(manifest: ReportManifest, before: Path, report: Path) -> None:
 
     inputs = {path: sha for path, sha in manifest.files.items() if path not in FILES}
     files, copied = moved(inputs) | dict(new.files), moved(manifest.copied)
+    store = next(iter(moved({manifest.store: ""})), None) if manifest.store else None
+    elsewhere.pop("", None)
     rendered = replace(
-        manifest, project=new.project, files=files, copied=copied, elsewhere=elsewhere
+        manifest, project=new.project, store=store, files=files, copied=copied, elsewhere=elsewhere
     )
     write_manifest(rendered, report)
 
@@ -371,6 +350,19 @@ def verify(manifest: ReportManifest, report: Path) -> Iterator[Finding]:
             yield Finding("not here" if may_go else "missing", path)
         else:
             yield Finding("same" if now[path] == expected else "changed", places[path])
+    if now.get(IMAGES) == known.get(IMAGES) is not None:
+        yield from _pictures(manifest.store, report, is_away=is_away)
+
+
+def _pictures(store: str | None, report: Path, *, is_away: bool) -> Iterator[Finding]:
+    """Yield a finding for each picture of the run, which the file of images names."""
+    for recorded, expected in picture_digests(report / RUN):
+        place = "/".join((store or "", *recorded.split("/")[-3:]))
+        now = None if store is None else sha256_of(report / place)
+        if now is None:
+            yield Finding("not here" if is_away or store is None else "missing", place)
+        else:
+            yield Finding("same" if now == expected else "changed", place)
 
 
 def unlisted_files(manifest: ReportManifest, report: Path) -> list[str]:

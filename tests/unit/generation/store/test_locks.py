@@ -19,8 +19,8 @@ from pytest_t2i.generation.store.entries import contents
 from pytest_t2i.generation.store.locks import Owner, maintenance
 from pytest_t2i.generation.store.places import Machine
 from pytest_t2i.generation.store.pruning import note_needed, prune
-from pytest_t2i.generation.store.read_only import picture_hashes
 from pytest_t2i.generation.store.repair import repair, verify_store
+from pytest_t2i.generation.store.thumbnails import origins
 
 READER = """
 import sys
@@ -251,7 +251,7 @@ def test_who_only_looks_leaves_nothing(tmp_path, monkeypatch, others):
     opened.close()
     before = listed(folder)
     assert contents(folder).models[0].images == 1
-    assert picture_hashes(folder, ["aa1"])
+    assert origins(folder, ["aa1"])
     assert listed(folder) == before
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -85,6 +86,7 @@ def test_a_mailed_folder_verifies_and_a_lost_file_does_not(report, tmp_path, cap
         ({"files": {"run.json": SHA, "/etc/passwd": SHA}}, "relative paths, got '/etc/passwd'"),
         ({"files": {"run.json": SHA, "a/../../b": SHA}}, "relative paths, got 'a/../../b'"),
         ({"files": {"run.json": "0"}}, "files"),
+        ({"store": "/etc"}, "relative paths, got '/etc'"),
     ],
 )
 def test_a_manifest_that_cannot_be_used(report, capsys, change, told):
@@ -148,19 +150,30 @@ def test_a_report_rendered_anew_has_a_manifest_of_its_own(report, place):
     assert main(["report", "verify", str(folder)]) == 0
 
 
+def write_pictures(root, report, count):
+    """Write pictures into the store, and the file that names them."""
+    lines = []
+    for number in range(count):
+        name = f".t2i/images/00/{number}.png"
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(str(number))
+        lines.append(
+            {"prompt": "p", "seed": number, "file": name, "detections": {}}
+            | {"sha256": sha256_of(root / name)}
+        )
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    (report / "run.images.jsonl").write_text(text)
+
+
 @pytest.fixture
-def with_pictures(report):
+def with_pictures(project):
     """A report of a project with many pictures, whose PDF was made in the project."""
-    root = report.parents[1]
-    for number in range(200):
-        for file in (f".t2i/images/{number}.png", f".t2i/thumbnails/{number}.webp"):
-            (root / file).parent.mkdir(parents=True, exist_ok=True)
-            (root / file).write_text(str(number))
-    files = [file for file in (root / ".t2i").rglob("*") if file.is_file()]
-    manifest = read_report_manifest(report).with_files(files, report, root)
-    write_manifest(manifest, report)
-    (root / "fairness.pdf").write_text("pdf")
-    add_outputs(report / "run.json", [root / "fairness.pdf"])
+    report = project / "reports/t2i"
+    write_pictures(project, report, 200)
+    manifest = new_manifest(report, project).with_files([project / "limits.toml"], report, project)
+    write_manifest(replace(manifest, store="../../.t2i"), report)
+    (project / "fairness.pdf").write_text("pdf")
+    add_outputs(report / "run.json", [project / "fairness.pdf"])
     return report
 
 
@@ -177,8 +190,8 @@ def test_a_pdf_that_was_mailed_with_its_report_is_checked(with_pictures, tmp_pat
     shutil.copy(with_pictures.parents[1] / "fairness.pdf", paper)
     status, told = verified(mailed, capsys)
     assert status == 0
-    assert told[0] == "not checked: 401 files outside of this folder, which are not here"
-    assert told[-1].startswith("verified: 2 of 403 files")
+    assert told[0] == "not checked: 201 files outside of this folder, which are not here"
+    assert told[-1].startswith("verified: 3 of 204 files")
     assert not any("not named by" in line for line in told)
     paper.write_text("another")
     status, told = verified(mailed, capsys)
@@ -195,12 +208,44 @@ def test_missing_files_have_one_line_a_kind(with_pictures, capsys):
     (root / "fairness.pdf").unlink()
     status, told = verified(with_pictures, capsys)
     assert status == 1
-    assert told[:-2] == [
-        "missing: 200 pictures, such as ../../.t2i/images/0.png",
-        "missing: 200 thumbnails, such as ../../.t2i/thumbnails/0.webp",
+    assert told[:-1] == [
         "missing: ../../fairness.pdf",
+        "missing: 200 pictures, such as ../../.t2i/images/00/0.png",
     ]
-    assert told[-1].startswith("NOT VERIFIED: 401 of 403 files")
+    assert told[-1].startswith("NOT VERIFIED: 201 of 204 files")
+
+
+def test_changed_pictures_are_named_and_their_list_is_guarded(with_pictures, capsys):
+    picture = with_pictures.parents[1] / ".t2i/images/00/7.png"
+    picture.write_text("another")
+    assert verified(with_pictures, capsys)[1][0] == "changed: ../../.t2i/images/00/7.png"
+    # Who writes the digest of another picture into the list changes the list.
+    images = with_pictures / "run.images.jsonl"
+    lines = [json.loads(line) for line in images.read_text().splitlines()]
+    lines[7]["sha256"] = sha256_of(picture)
+    images.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    status, told = verified(with_pictures, capsys)
+    assert status == 1
+    assert told[0] == "changed: run.images.jsonl"
+
+
+def test_pictures_outside_of_the_project_are_not_checked(with_pictures, capsys):
+    write_manifest(replace(read_report_manifest(with_pictures), store=None), with_pictures)
+    shutil.rmtree(with_pictures.parents[1] / ".t2i")
+    status, told = verified(with_pictures, capsys)
+    assert status == 0
+    assert told[0] == "not checked: 200 files outside of this folder, which are not here"
+
+
+@pytest.mark.parametrize("place", ["../signed", "../../../elsewhere"])
+def test_a_report_rendered_elsewhere_finds_the_same_pictures(with_pictures, capsys, place):
+    folder = with_pictures / place
+    shutil.copytree(with_pictures, folder)
+    rendered_anew(manifest_beside(with_pictures / "run.json"), with_pictures, folder)
+    status, told = verified(folder, capsys)
+    assert status == 0
+    is_there = not place.endswith("elsewhere")
+    assert told[-1].startswith("verified: all 204" if is_there else "verified: 2 of 202")
 
 
 def test_leftovers_of_another_run_are_named_and_turn_nothing(report, capsys):
