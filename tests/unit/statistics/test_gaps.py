@@ -15,6 +15,7 @@ from pytest_t2i.statistics.gaps import (
     paired_gap_interval,
     paired_gap_p_value,
     parity_difference_interval,
+    share_difference_p_value,
 )
 
 LEVEL = 0.95
@@ -217,3 +218,18 @@ def test_pairs_that_are_left_out_decide_nothing(monkeypatch, seed):
     every = found()
     assert few[:2] == pytest.approx(every[:2])
     assert few[2] == pytest.approx(every[2])
+
+
+def test_an_end_is_sought_for_the_pairs_that_move_it_alone(monkeypatch):
+    """Ten equal groups of 1,500 images took 1,900 tests of pairs, and seconds."""
+    tested = []
+
+    def counted(*pair, **how):
+        tested.append(pair)
+        return share_difference_p_value(*pair, **how)
+
+    monkeypatch.setattr(gaps, "share_difference_p_value", counted)
+    hits = np.random.default_rng(3).binomial(1500, 0.4, size=10)
+    groups = {str(k): [flags(count, 1500)] for k, count in enumerate(hits)}
+    assert parity_difference_interval(groups, level=0.9).low == 0.0
+    assert 90 <= len(tested) <= 150
