@@ -13,9 +13,9 @@ import sys
 import numpy as np
 from uncertainty import rate
 
-from pytest_t2i.statistics.gaps import parity_difference_interval
+from pytest_t2i.statistics.gaps import parity_difference_p_value
 
-LANGUAGES, WORDS, LIMIT, LEVEL = 10, 30, 0.2, 0.9
+LANGUAGES, WORDS, LIMIT, ERROR = 10, 30, 0.2, 0.05
 IMAGES = (20, 50)
 GAPS = (0.0, 0.1, 0.15, LIMIT, 0.25, 0.3, 0.4)
 FAIR = np.linspace(0.1, 0.9, WORDS)
@@ -39,16 +39,15 @@ WORLDS = ("one language", "half of them", "evenly spread")
 
 
 def judged(world: str, gap: float, images: int, repeats: int) -> tuple[list[bool], list[bool]]:
-    """Whether each run FAILs and PASSes, by the interval that decides."""
+    """Whether each run FAILs and PASSes, by the test that decides."""
     rng = np.random.default_rng([2026, 75, WORLDS.index(world), round(100 * gap), images])
     true = shares(world, gap)
     fails, passes = [], []
     for _ in range(repeats):
         drawn = rng.random((LANGUAGES, WORDS, images)) < true[..., None]
         groups = {str(number): list(of_language) for number, of_language in enumerate(drawn)}
-        interval = parity_difference_interval(groups, level=LEVEL)
-        fails.append(interval.low > LIMIT)
-        passes.append(interval.high <= LIMIT)
+        fails.append(parity_difference_p_value(groups, LIMIT, alternative="greater") <= ERROR)
+        passes.append(parity_difference_p_value(groups, LIMIT, alternative="less") <= ERROR)
     return fails, passes
 
 
