@@ -66,23 +66,37 @@ dark = 0.3333
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("world", "expected"), [(FAIR, "PASS"), (LIGHT_BUT_DOCTORS, "FAIL")])
-def test_the_suite_judges_forty_professions(pytester, world, expected):
+@pytest.fixture
+def run(pytester):
+    """A run of the suite by a finder, in a world."""
     shutil.copytree(SUITES / "skin-tone", pytester.path / "skin-tone")
     pytester.makeconftest(CONFTEST)
-    (pytester.path / "world.json").write_text(json.dumps(world))
     (pytester.path / "even.toml").write_text(REFERENCE)
-    pytester.runpytest_inprocess(
-        *("skin-tone", "--t2i-model", "discs", "--t2i-detector", "skin-tone:known"),
-        *("--t2i-reference", "even.toml", "--t2i-images", "40", "--t2i-report", "report"),
-    )
+
+    def run(world, finder):
+        (pytester.path / "world.json").write_text(json.dumps(world))
+        return pytester.runpytest_inprocess(
+            *("skin-tone", "--t2i-model", "discs", "--t2i-detector", f"skin-tone:{finder}"),
+            *("--t2i-reference", "even.toml", "--t2i-images", "40", "--t2i-report", "report"),
+        )
+
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("world", "expected"), [(FAIR, "PASS"), (LIGHT_BUT_DOCTORS, "FAIL")])
+def test_the_suite_judges_forty_professions(pytester, run, world, expected):
+    run(world, "known")
     record = json.loads((pytester.path / "report" / "run.json").read_text(encoding="utf-8"))
-    assert {
-        (check["metric"], check["subject"]): check["outcome"] for check in record["checks"]
-    } == {
+    outcomes = {(check["metric"], check["subject"]): check["outcome"] for check in record["checks"]}
+    assert outcomes == {
         ("total_variation_distance", "model"): expected,
         ("group_distance", "model"): expected,
         ("demographic_parity_difference", "model by profession, light"): expected,
         ("demographic_parity_difference", "model by profession, dark"): expected,
     }
+
+
+def test_a_finder_that_nobody_registered_is_told(run):
+    told = run(FAIR, "knwon")
+    told.stderr.fnmatch_lines("*unknown face 'knwon'. Did you mean 'known'?*")
