@@ -115,7 +115,7 @@ def parity_power(gap: float, bound: float, images: int, design: Design, groups: 
 
     place, room = np.arange(groups), 1.0 - gap
     apart = [place == 0, place < groups // 2, place / (groups - 1)] if gap else [place == 0]
-    prompts = [part.size for part in np.array_split(np.arange(design.prompts), groups)]
+    prompts = [of.size for of in np.array_split(np.arange(design.prompts), groups)]
     worlds = [
         [
             gap * (2.0 * at - 1.0) + spread * ((2.0 * np.arange(size) + 1.0) / size - 1.0)
@@ -341,7 +341,7 @@ def run(
     if sequential:
         for line in _sequential_lines(prompt_bound, design, beyond):
             say(line)
-    if pace:
+    if pace and images is None:
         say(f"minutes: at {pace}")
     if unknown:
         say(f"not planned (their power cannot be computed): {', '.join(unknown)}")
