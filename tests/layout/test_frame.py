@@ -22,7 +22,7 @@ ALLOWED = {
     "cli.check_detector": {"undetected_gap"},  # a command of one audit
     "cli.demo": {"model_bias_score", "prompt_bias_score"},  # shows these two scores
     "cli.init": {"model_bias_score", "prompt_bias_score"},  # suggests limits of these
-    "cli.plan": {"model_bias_score", "prompt_bias_score"},  # their power is known
+    "cli.plan": {"model_bias_score", "prompt_bias_score", "demographic_parity_difference"},  # power
 }  # fmt: skip
 """Module -> metrics that it may name."""
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
+SUITES = Path(__file__).parents[2] / "suites"
 CONFTEST = """
 import json
 import random
@@ -86,13 +89,13 @@ def test_wordings(samples):
 @pytest.fixture
 def outcomes(pytester):
     """The outcomes in a world, by subject; four languages, few words."""
-    pytester.makepyfile(test_languages=SUITE)
+    pytester.makepyfile(test_it=SUITE)
     pytester.makeconftest(CONFTEST)
 
-    def run(world, images):
+    def run(world, images, asked="test_it.py"):
         (pytester.path / "world.json").write_text(json.dumps(world))
         options = ("--t2i-model", "table", "--t2i-detector", "colours", "--t2i-report", "report")
-        pytester.runpytest_inprocess(*options, "--t2i-images", str(images))
+        pytester.runpytest_inprocess(asked, *options, "--t2i-images", str(images))
         record = json.loads((pytester.path / "report" / "run.json").read_text(encoding="utf-8"))
         return {check["subject"]: check["outcome"] for check in record["checks"]}
 
@@ -114,3 +117,12 @@ def test_a_generic_masculine_that_hides_women_is_found(outcomes):
 
 def test_a_fair_model_passes(outcomes):
     assert outcomes(FAIR, 50) == {BY_LANGUAGE: "PASS", BY_WORDING: "PASS"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("world", "expected"), [(FAIR, "PASS"), (LESS_IN_GERMAN | LESS_IN_THE_MASCULINE, "FAIL")]
+)
+def test_the_suite_judges_eleven_languages(pytester, outcomes, world, expected):
+    shutil.copytree(SUITES / "languages", pytester.path / "languages")
+    assert outcomes(world, 8, "languages") == {BY_LANGUAGE: expected, BY_WORDING: expected}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
-from languages import IMAGES, LIMIT, WORLDS, judged, shares
+from languages import IMAGES, LIMIT, WORLDS, judged, shares, told
 from uncertainty import least
 
 
@@ -20,3 +23,12 @@ def test_a_gap_of_the_limit_keeps_the_level(world, images):
 def test_clear_gaps_and_equal_languages_are_decided():
     assert sum(judged("one language", 0.4, 20, 2)[0]) == 2
     assert sum(judged("one language", 0.0, 20, 2)[1]) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("gap", "images"), [(0.15, 50), (0.25, 50), (0.3, 20)])
+def test_a_plan_tells_the_power_that_was_delivered(gap, images):
+    page = Path(__file__).with_name("languages.md").read_text("utf-8")
+    row = re.search(rf"^\| {gap:g} \| {images} \| \S+ \| (\S+) ", page, re.MULTILINE)
+    # Three standard deviations of both simulations.
+    assert told(gap, images) == pytest.approx(float(row[1]), abs=0.12)

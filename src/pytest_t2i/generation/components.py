@@ -65,8 +65,8 @@ from pytest_t2i.settings import Settings
 DEFAULT_DETECTOR = "clip-enhance"
 """Detector of models without one in the catalogue: the nearest to human labels in Lyu Tables 1
 to 3."""
-OWN_NAMES = ("timm:", "vlm:")
-"""Prefixes of parts whose weights are named by their library, not by the catalogue's aliases."""
+OWN_NAMES = ("skin-tone:", "timm:", "vlm:")
+"""Prefixes of parts that look up what follows themselves: no alias of the catalogue's weights."""
 
 
 class ResolvedModel(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -110,6 +110,7 @@ class Axis:
     """The language of the template; None for English as the papers write it."""
     parts: tuple[tuple[str, str], ...] = ()
     """(axis, concept) of every prompt, such as its language; "" stands for the prompt's concept."""
+    _forms: Mapping[str, Word] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         words = [concept for concept in self.concepts if isinstance(concept, Word)]
@@ -117,6 +118,8 @@ class Axis:
             names = (c.concept or c.neutral if isinstance(c, Word) else c for c in self.concepts)
             object.__setattr__(self, "concepts", tuple(names))
             object.__setattr__(self, "words", (*self.words, *words))
+        forms = {word.concept or word.neutral: word for word in reversed(self.words)}
+        object.__setattr__(self, "_forms", forms)
         for template in self.templates:
             if self.language is None:
                 _check_template(self.name, template, self.indicator)
@@ -182,8 +185,7 @@ class Axis:
 
     def word(self, concept: str) -> Word:
         """Return a concept with its forms; a concept without forms is neutral."""
-        words = (word for word in self.words if (word.concept or word.neutral) == concept)
-        return next(words, Word(concept))
+        return self._forms.get(concept) or Word(concept)
 
     def _parts(self, concept: str) -> tuple[tuple[str, str], ...]:
         return tuple((axis, of or concept) for axis, of in self.parts)

@@ -43,7 +43,8 @@ def combination(parts: Sequence[Part]) -> Prompt:
 
     An axis of templates (``templates``) gives the prompt its beginning, at any place in the order.
 
-    Raises ConfigurationError for no part, an axis named twice, and a template without one "person".
+    Raises ConfigurationError for no part, an axis named twice, an axis with a language, and a
+    template without one "person".
     """
     if not parts:
         raise ConfigurationError("a combination names at least one concept, got none")
@@ -52,6 +53,11 @@ def combination(parts: Sequence[Part]) -> Prompt:
     names = [part.axis.name for part in parts]
     if len(set(names)) < len(names):
         raise ConfigurationError(f"a combination takes one concept of each axis, got {names}")
+    if spoken := [part.axis for part in parts if part.axis.language is not None]:
+        raise ConfigurationError(
+            f"axis {spoken[0].name!r}: an axis with a [language] cannot be crossed. Write its "
+            "combinations as words of one axis"
+        )
     several = [part.axis for part in parts if part.axis.further_templates]
     if len(several) > 1:
         raise ConfigurationError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import permutations
 
 import numpy as np
@@ -62,19 +62,26 @@ def excess_p_value(k: int, n: int, j: int, m: int, bound: float) -> float:
         middle = np.clip((low + high) // 2, 0, m)
         is_reached = _statistic(counts, n, middle, m, bound) >= seen
         low, high = np.where(is_reached, middle, low), np.where(is_reached, high, middle)
-    shares = np.linspace(max(0.0, -bound), min(1.0, 1.0 - bound), POINTS)[:, None]
-    of_second = np.cumsum(_chances(m, shares), axis=1)
+    of_second = _chances(m, max(0.0, -bound), min(1.0, 1.0 - bound), is_summed=True)
+    larger = _chances(n, max(0.0, bound), min(1.0, 1.0 + bound))
     reached = np.where(low >= 0, of_second[:, np.maximum(low, 0)], 0.0)
-    larger = _chances(n, np.clip(shares + bound, 0.0, 1.0))
     return min(1.0, float(np.max(np.sum(larger * reached, axis=1))))
 
 
-def _chances(n: int, shares: inputs.Floats) -> inputs.Floats:
-    """Return binomial chances, [n_shares, n + 1]; ``scipy.stats`` takes ten times as long."""
-    k = np.arange(n + 1)
+TINY, NEARLY_ONE = 1e-300, 1.0 - 1e-16
+"""Shares that stand for 0 and 1, whose logarithm is infinite."""
+
+
+# Cached, as the pairs of many groups of one size are tested at the same bounds.
+@lru_cache(maxsize=4)
+def _chances(n: int, least: float, most: float, *, is_summed: bool = False) -> inputs.Floats:
+    """Return binomial chances at shares from least to most, or sums of them, [POINTS, n + 1]."""
+    k, shares = np.arange(n + 1), np.linspace(least, most, POINTS)[:, None]
     ways = -scipy.special.betaln(n - k + 1.0, k + 1.0) - math.log(n + 1.0)
-    logs = ways + scipy.special.xlogy(k, shares) + scipy.special.xlog1py(n - k, -shares)
-    return np.asarray(np.exp(logs), dtype=np.float64)
+    shown = np.log(np.maximum(shares, TINY))
+    not_shown = np.log1p(-np.minimum(shares, NEARLY_ONE))
+    chances = np.exp(ways + k * shown + (n - k) * not_shown)
+    return np.asarray(np.cumsum(chances, axis=1) if is_summed else chances, dtype=np.float64)
 
 
 def _statistic(
@@ -264,16 +271,18 @@ def parity_difference_interval(groups: Mapping[str, Group], *, level: float) -> 
     shares = list(map(_share, counts))
     estimate, error = max(shares) - min(shares), (1.0 - level) / 2.0
 
-    def is_least(bound: float) -> bool:
-        return all(p > error for p in _parity_p_values(counts, bound, "greater"))
+    def is_open(p_value: Callable[[float], float], bound: float) -> bool:
+        return p_value(bound) > error
 
-    def is_largest(below_one: float) -> bool:
-        p_values = _parity_p_values(counts, 1.0 - below_one, "less", has_empty=has_empty)
-        return any(p > error for p in p_values)
-
-    low, below_one = _smallest(is_least, 0.0, estimate), _smallest(is_largest, 0.0, 1.0 - estimate)
+    low, high = 0.0, estimate
+    for p_value in _parity_tests(counts, "greater"):
+        if not is_open(p_value, low):
+            low = bisected(partial(is_open, p_value), low, estimate, HALVINGS)[0]
+    for p_value in _parity_tests(counts, "less", has_empty=has_empty):
+        if is_open(p_value, high):
+            high = bisected(partial(is_open, p_value), 1.0, high, HALVINGS)[0]
     prompts = sum(len(_prompts(name, group)) for name, group in groups.items())
-    return Interval(estimate, low, 1.0 - below_one, level, "exact", prompts)
+    return Interval(estimate, low, high, level, "exact", prompts)
 
 
 def parity_difference_p_value(
@@ -283,7 +292,8 @@ def parity_difference_p_value(
     check_alternative(alternative)
     limit = float(inputs.in_range("bound", bound, 0.0, 1.0))
     counts, has_empty = _counts_of_groups(groups)
-    p_values = _parity_p_values(counts, limit, alternative, has_empty=has_empty)
+    tests = _parity_tests(counts, alternative, has_empty=has_empty)
+    p_values = [p_value(limit) for p_value in tests]
     return min(1.0, min(p_values) if alternative == "greater" else max(p_values))
 
 
@@ -292,30 +302,37 @@ CLOSE, FAR = 0.5, 6.0
 it is no evidence of more than the bound, or, below the negative one, surely within the bound."""
 
 
-def _excess(a: tuple[int, int], b: tuple[int, int], bound: float) -> float:
-    (k, n), (j, m) = a, b
-    return float(_statistic(np.array([k]), n, np.array([j]), m, bound)[0])
-
-
-def _parity_p_values(
-    counts: Sequence[tuple[int, int]],
-    bound: float,
-    alternative: Alternative,
-    *,
-    has_empty: bool = False,
-) -> Iterator[float]:
-    """Yield the p-values whose least, or largest, decides; pairs that lie far apart come first."""
+def _parity_tests(
+    counts: Sequence[tuple[int, int]], alternative: Alternative, *, has_empty: bool = False
+) -> Iterator[Callable[[float], float]]:
+    """Yield p-values of a bound, of which the least or largest decides; distant pairs first."""
     pairs = sorted(permutations(counts, 2), key=lambda pair: _share(pair[1]) - _share(pair[0]))
-    times = len(pairs) if alternative == "greater" else 1
-    least = CLOSE if alternative == "greater" else -FAR
-    for place, (a, b) in enumerate(pairs):
-        # Ten languages have 90 pairs, of which few are near a bound: only those are computed.
-        if not place or _excess(a, b, bound) >= least:
-            yield times * share_difference_p_value(b, a, bound, alternative=alternative)
-    if has_empty and alternative == "less":
+    is_greater = alternative == "greater"
+    times, least, none = (len(pairs), CLOSE, 1.0) if is_greater else (1, -FAR, 0.0)
+    by_sizes: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for (k, n), (j, m) in pairs:
+        by_sizes.setdefault((n, m), []).append((k, j))
+
+    def of_sizes(n: int, m: int, hits: Whole, is_first: bool, bound: float) -> float:
+        # Of pairs of the same sizes, the largest statistic has the deciding p-value on either side.
+        excess = _statistic(hits[:, 0], n, hits[:, 1], m, bound)
+        place = int(np.argmax(excess))
+        if not is_first and excess[place] < least:
+            return none
+        k, j = map(int, hits[place])
+        return times * share_difference_p_value((j, m), (k, n), bound, alternative=alternative)
+
+    for place, ((n, m), hits) in enumerate(by_sizes.items()):
+        yield partial(of_sizes, n, m, np.array(hits), not place)
+    if has_empty and not is_greater:
         for k, n in counts:
-            yield float(binomial_tail(k, n, bound, "below"))
-            yield float(binomial_tail(k, n, 1.0 - bound))
+            yield partial(_p_value_of_empty, k, n)
+
+
+def _p_value_of_empty(k: int, n: int, bound: float) -> float:
+    """Return the p-value of a group and one that may have any share."""
+    tails = binomial_tail(k, n, bound, "below"), binomial_tail(k, n, 1.0 - bound)
+    return float(max(tails))
 
 
 def _share(counts: tuple[int, int]) -> float:

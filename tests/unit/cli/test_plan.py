@@ -80,6 +80,24 @@ def test_what_no_number_decides_is_none(capsys):
     assert numbers == ("none", "-")
 
 
+@pytest.mark.slow
+def test_groups_that_are_compared(capsys):
+    limits("[demographic_parity_difference.language]\nlimit = 0.2\n")
+    suite = ("plan", "--prompts", "9", "--groups", "3")
+    assert main(suite) == 0
+    about = "demographic_parity_difference.language <= 0.2: a gap between 3 groups at"
+    passes, fails = rows(capsys.readouterr().out).items()
+    for (words, (each, images)), end in ((passes, "0 passes"), (fails, "0.4 fails")):
+        assert int(images) == 9 * int(each)
+        assert words == f"{about} {end}, {3 * int(each)} images a group"
+    assert main([*suite, "--beyond", "0.1", "--images", "130"]) == 0
+    told = capsys.readouterr().out
+    assert "9 prompts of 130 images, confidence 0.95\n" in told
+    power = re.findall(r"^ +(\S+)  .* at (0 passes|0.3 fails)$", told, re.MULTILINE)
+    assert [end for _, end in power] == ["0 passes", "0.3 fails"]
+    assert all(0.5 < float(chance) <= 1.0 for chance, _ in power)
+
+
 def test_a_limit_of_one_is_never_exceeded(capsys):
     limits("prompt_bias_score = 1.0\n")
     assert main(PLAN) == 0
@@ -120,6 +138,11 @@ def test_early_stopping_is_planned_exactly(capsys):
         ("model_bias_score = 0.5\n", ("--sequential",), "expected a limit of prompt_bias_score"),
         ("prompt_bias_score = 1.0\n", ("--sequential",), "expected a limit of prompt_bias_score"),
         ("", ("--limits", "absent.toml"), "absent.toml: no such file"),
+        (
+            "demographic_parity_difference = 0.2\n",
+            ("--prompts", "5"),
+            "--groups: expected at most as many groups as prompts, 5, got 10",
+        ),
     ],
 )
 def test_what_does_not_fit_is_told(content, arguments, problem, capsys):
@@ -140,6 +163,9 @@ def test_a_run_that_made_nothing_has_no_seconds_per_image(tmp_path, capsys):
         (("--power", "1"), "expected a number above 0 and below 1"),
         (("--seconds-per-image", "0"), "expected a number above 0"),
         (("--prompts", "0"), "expected at least 1, got 0"),
+        (("--groups", "1"), "expected at least 2, got 1"),
+        (("--images", "0"), "expected at least 1, got 0"),
+        (("--beyond", "1.5"), "expected a share from 0 to 1, got 1.5"),
     ],
 )
 def test_mistyped_arguments(arguments, problem, capsys):

@@ -66,6 +66,10 @@ def test_what_cannot_be_crossed_is_told():
         intersection(axes.place, axes.place)
     with pytest.raises(ConfigurationError, match="holds the word person once"):
         intersection(axes.place, Axis("pet", "a photo of {a word}", ("dog",)))
+    with pytest.raises(ConfigurationError, match=r"with a \[language\] cannot be crossed"):
+        intersection(axes.nationality, axes.languages.english_paraphrase)
+    with pytest.raises(ConfigurationError, match=r"with a \[language\] cannot be crossed"):
+        intersection(axes.languages.german, axes.languages.german_masculine)
     with pytest.raises(ConfigurationError, match="at least one concept"):
         combination([])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import statistics as plain
 from collections import Counter
@@ -19,6 +20,7 @@ from pytest_t2i.runs.record.record import PromptRecord, RunRecord
 from pytest_t2i.runs.session import calibration
 from pytest_t2i.runs.session.earlier_looks import fresh_seed
 from pytest_t2i.runs.session.results import Results
+from pytest_t2i.runs.session.selection import SelectedTest
 from pytest_t2i.runs.session.session import Session
 from pytest_t2i.verdicts.caveats.undetected import lack_labels
 from pytest_t2i.verdicts.check import Check
@@ -369,16 +371,19 @@ def _images_to_decide(results: Results, checks: Sequence[Check]) -> int | None:
     computed = next((images for images in counts if images is not None), None)
     if computed is not None:
         return computed
-    pairs = [(results.session.tests[check.test].images, check) for check in checks]
-    needed = [images + more for images, check in pairs if (more := _more_images_of(check, images))]
+    pairs = [(results.session.tests[check.test], check) for check in checks]
+    needed = [test.images + more for test, check in pairs if (more := _more_images_of(check, test))]
     return plain.median_low(needed) if needed else None
 
 
-def _more_images_of(check: Check, images: int) -> int | None:
-    """Return how many more images decide a check; those of a change follow from its interval."""
-    if not check.is_change or check.interval is None:
-        return check.images_to_decide
-    return more_by_interval(check.interval, check.bound, "higher", images)
+def _more_images_of(check: Check, test: SelectedTest) -> int | None:
+    """Return how many more images per prompt decide; those of a change follow from its interval."""
+    if check.is_change and check.interval is not None:
+        return more_by_interval(check.interval, check.bound, "higher", test.images)
+    more = check.images_to_decide
+    if more is None or not check.is_of_model:
+        return more
+    return math.ceil(more / len(test.selection.all_prompts))
 
 
 def _more_to_compare(results: Results, inconclusive: Sequence[Check]) -> Iterator[str]:
