@@ -47,7 +47,7 @@ def explained(check: Check) -> list[str]:
 
 def _more_images(check: Check, more: int) -> str:
     text = f"about {more} more images would have decided if the score is as measured"
-    if check.interval is None:
+    if check.interval is None or check.is_of_model:  # n of a model counts its prompts
         return text
     image_range = images_range(check.n + more, check.interval, check.bound).less(check.n)
     return f"{text}. Within its error it takes {image_range.words('more')}"
