@@ -17,8 +17,10 @@ from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from pytest_t2i.data import FactKind, GenerationSettings
-from pytest_t2i.generation.batch_times import BatchTimes
+from pytest_t2i.generation.batch_times import BatchTimes, place_of, remember_pace
+from pytest_t2i.generation.identities import NamedComponent
 from pytest_t2i.generation.store import Store
+from pytest_t2i.protocols import TextToImage
 from pytest_t2i.sections.words import several
 
 FIRST = 1
@@ -202,3 +204,17 @@ def remember(store: Store, fingerprint: str, known: Mapping[str, Found]) -> None
     before = remembered(store, fingerprint, lambda _: None)
     if before != (after := {**before, **known}):
         store.remember(FactKind.BATCH.of(fingerprint), msgspec.to_builtins(after))
+
+
+def remember_speed(
+    store: Store,
+    handle: NamedComponent[TextToImage],
+    size: BatchSize,
+    settings: GenerationSettings,
+) -> None:
+    """Store the batch size that was found, and the pace of a local model."""
+    if (batch := size.told) is not None:
+        remember(store, handle.fingerprint, {batch.place: batch.found})
+    model: Any = handle.loaded
+    if model is not None and not handle.lists_images and (pace := size.times.pace) is not None:
+        remember_pace(store, handle.fingerprint, {place_of(device_of(model), settings): pace})

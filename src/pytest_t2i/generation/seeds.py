@@ -167,7 +167,7 @@ def try_seeds(
         if bill is not None and (reason := bill.cannot_pay(MOST, left_out)):
             say(reason)
             return 0
-        cost = "" if bill is None else f" for {bill.of(MOST)}"
+        cost = "" if bill is None else f" for {bill.spending.price.times(MOST)}"
         say(
             f"probing whether {handle.name} honours seeds, with up to {MOST} "
             f"requests{cost} (--t2i-probe never skips this)"

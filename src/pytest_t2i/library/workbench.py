@@ -229,8 +229,9 @@ class Workbench:
             ) from None
         finally:
             spent = bill.spending.spent
+            requests = several(bill.spending.count.requests, "request")
             pictures = several(self._runner.work.made, "image")
-            say(f"spent {spent} for {several(bill.paid, 'request')}; {pictures} made")
+            say(f"spent {spent} for {requests}; {pictures} made")
 
 
 def _free_pipelines() -> None:
