@@ -62,4 +62,5 @@ def plain_sample(
         instruments=context.instruments(test),
         alike=context.settings.undetected_alike,
         audits=context.audits,
+        readings=context.readings,
     )

@@ -14,7 +14,12 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from pytest_t2i.audits.engine.detected import DetectedPrompt, DetectedPrompts, DistinctPictures
+from pytest_t2i.audits.engine.detected import (
+    DetectedPrompt,
+    DetectedPrompts,
+    DistinctPictures,
+    with_each,
+)
 from pytest_t2i.audits.engine.early_stopping import Shown, State, Stopping, evidence
 from pytest_t2i.audits.engine.evidence import ALTERNATIVES
 from pytest_t2i.audits.engine.peoples_labels import by_annotators
@@ -28,7 +33,6 @@ from pytest_t2i.statistics.inversion import inverted_p_value
 from pytest_t2i.statistics.ranks import Rank
 from pytest_t2i.statistics.shares import Beyond
 from pytest_t2i.statistics.undetected import worst_case_labels
-from pytest_t2i.verdicts.caveats.built_in import READINGS
 from pytest_t2i.verdicts.caveats.equal_pictures import whatever_some_show
 from pytest_t2i.verdicts.caveats.seams import PValues, weakest_evidence
 from pytest_t2i.verdicts.measurement import Change, Family, Measurement, Power
@@ -274,7 +278,8 @@ def family(score: Score[Member], members: Sequence[Member]) -> Family:
         def p_values(counted: Members[Member], side: Beyond) -> PValues:
             return counted.p_values(bound, level, side)
 
-        found = weakest_evidence(READINGS, Members(score, members), p_values)
+        readings = members[0].readings if members else ()
+        found = weakest_evidence(readings, Members(score, members), p_values)
         # Others of the family may have undetected images where a member has none.
         return [
             entry if score.unknown(member) else entry._replace(labelled=None)
@@ -297,12 +302,9 @@ class Members(Generic[Member]):
     is_filled: bool = False
     """Whether undetected images are labelled so as to weaken a side most."""
 
-    @property
-    def with_repeats(self) -> Members[Member]:
-        """The members with equal pictures counted each; itself where none are."""
-        members = [member.with_repeats for member in self.members]
-        is_same = all(each is old for each, old in zip(members, self.members, strict=True))
-        return self if is_same else replace(self, members=members)
+    def with_each(self, change: Callable[[Any], Any]) -> Members[Member]:
+        """Return the members with each one changed; itself where none is."""
+        return with_each(self, change)
 
     def at_worst(self, side: Beyond) -> Members[Member]:
         """Return the members with undetected images labelled; itself where none count."""
@@ -463,13 +465,12 @@ class Mean:
         def p_values(mean: Mean, side: Beyond) -> PValues:
             return [mean.score.mean_p_value(mean.tallies, bound, side)]
 
-        (found,) = weakest_evidence(READINGS, self, p_values)
+        (found,) = weakest_evidence(self.samples.readings, self, p_values)
         return found
 
-    @property
-    def with_repeats(self) -> Mean:
-        """The mean with equal pictures counted each; itself where none are, or people labelled."""
-        samples = self.samples if self.correction else self.samples.with_repeats
+    def with_each(self, change: Callable[[Any], Any]) -> Mean:
+        """Return the mean with each sample changed; itself where none is, or people labelled."""
+        samples = self.samples if self.correction else self.samples.with_each(change)
         return self if samples is self.samples else Mean.of(self.score, samples)
 
     def at_worst(self, side: Beyond) -> Mean:

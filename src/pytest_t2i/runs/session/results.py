@@ -25,6 +25,7 @@ from pytest_t2i.runs.session.selection import SelectedTest
 from pytest_t2i.runs.session.session import NO_LABELS, Session, distinct
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts.caveats.seams import Reading
 from pytest_t2i.verdicts.check import Check
 
 R = TypeVar("R")
@@ -94,6 +95,11 @@ class Results:
     def given_labels(self) -> LabelledSet | None:
         """The labelled images of --t2i-labels; None without."""
         return self.session.labelled if self.settings.labels is not None else None
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """The ways to count images in which evidence must hold."""
+        return tuple(caveat for caveat in self.session.caveats if isinstance(caveat, Reading))
 
     def asked_twice(self, detector: str) -> tuple[int, int] | None:
         """(Equal answers, images asked about twice) of a judge; None for other detectors."""

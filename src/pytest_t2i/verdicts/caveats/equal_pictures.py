@@ -17,18 +17,17 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import reduce
-from typing import Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from pytest_t2i.data import Evidence, MetricInfo, Outcome, Verdict
 from pytest_t2i.errors import some
 from pytest_t2i.statistics.shares import Beyond
 from pytest_t2i.verdicts.caveats.caveat import Caveat
-from pytest_t2i.verdicts.caveats.seams import Question
+from pytest_t2i.verdicts.caveats.seams import Counted, Question
 
 MOST_REPEATED = 0.1
 """Largest share of repeated pictures with which there is a verdict. Where more repeat, the distinct
 pictures are no independent draws either."""
-C = TypeVar("C")
 EvidenceAt = Callable[[float, float], Evidence]
 """(bound, level) -> evidence."""
 SHOWN = 5
@@ -96,25 +95,16 @@ class Known(Protocol):
         """Return the name of the prompt with this text."""
 
 
-@runtime_checkable
-class Repeating(Protocol):
-    """The images of a family, of which some may be equal."""
-
-    @property
-    def with_repeats(self) -> Any:
-        """The same with equal pictures counted each; itself where none are."""
-
-
 class EqualPictures:
     """Nothing is decided of pictures of which too many repeat; a few may count once or each."""
 
     name = "equal pictures"
     fills_in = False
 
-    def reading(self, counted: C, side: Beyond) -> C:
+    def reading(self, counted: Counted, side: Beyond) -> Counted:
         """Return the images with equal ones counted each, whichever side they weaken."""
         del side
-        return cast("C", counted.with_repeats) if isinstance(counted, Repeating) else counted
+        return counted.with_each(lambda member: member.with_repeats)
 
     def void(self, question: Question) -> str:
         """Return how many pictures repeat; "" where few enough do, or the evidence allows it."""

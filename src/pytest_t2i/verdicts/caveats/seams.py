@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 from pytest_t2i.data import Evidence, Verdict
 from pytest_t2i.statistics.shares import Beyond
@@ -19,7 +19,7 @@ from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.caveats.caveat import Caveat
 from pytest_t2i.verdicts.measurement import Against, Measurement
 
-C = TypeVar("C")
+C = TypeVar("C", bound="Counted")
 K = TypeVar("K")
 SIDES: tuple[Beyond, Beyond] = ("beyond", "within")
 PValues = Sequence[float | None]
@@ -94,22 +94,32 @@ class Void(Protocol):
         """Return why nothing can be decided; "" where something can."""
 
 
+class Counted(Protocol):
+    """The images of a family, as they are counted."""
+
+    def with_each(self, change: Callable[[Any], Any]) -> Self:
+        """Return them with the sample of each prompt changed; itself where none is."""
+
+    def at_worst(self, side: Beyond) -> Self:
+        """Return them with undetected images labelled so as to weaken a side most."""
+
+
 @runtime_checkable
 class Reading(Protocol):
     """What counts images in another way: the evidence is the weakest over all of them.
 
-    >>> class Halved:
+    >>> class FirstHalf:
     ...     fills_in = False
-    ...     def reading(self, counted: C, side: Beyond) -> C:
-    ...         return [n // 2 for n in counted]
-    >>> isinstance(Halved(), Reading)
+    ...     def reading(self, counted: Counted, side: Beyond) -> Counted:
+    ...         return counted.with_each(lambda s: s.only(s.seeds[: len(s.seeds) // 2]))
+    >>> isinstance(FirstHalf(), Reading)
     True
     """
 
     fills_in: bool
     """Whether it fills in what nobody saw: then what is seen alone is told beside it."""
 
-    def reading(self, counted: C, side: Beyond) -> C:
+    def reading(self, counted: Any, side: Beyond) -> Any:
         """Return the images of a family counted as weakens a side most; itself for no other way."""
 
 
