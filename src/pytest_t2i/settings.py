@@ -316,7 +316,6 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _yes_or_no(name: str, value: str) -> bool:
-    """Read a switch of an ini file."""
     lowered = value.lower()
     if lowered not in ("true", "false", "yes", "no", "1", "0"):
         raise ConfigurationError(f"{name}: expected true or false, got {value!r}")

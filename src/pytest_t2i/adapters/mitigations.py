@@ -268,7 +268,6 @@ class Mitigated:
             )
 
     def _inner(self, request: Request) -> Request:
-        """The request for the wrapped model."""
         variation = request.variation
         if variation is None or not self.named.makes(variation):
             return request
@@ -299,7 +298,6 @@ class Mitigated:
 
 
 def _made_in_one_go(requests: Sequence[Request]) -> Iterable[list[Request]]:
-    """Groups of requests that a pipeline can make in one call."""
     groups: dict[Any, list[Request]] = {}
     for request in requests:
         key = (request.settings, request.observe, request.attributes)

@@ -270,7 +270,6 @@ class _WatchedRegistry(Registry):
     used: set[PartName] = field(default_factory=set)
 
     def get(self, name: str, hint: str = "") -> Any:
-        """The object registered under a name."""
         # slots=True makes a new class, which super() without arguments does not find.
         factory = Registry.get(self, name, hint)
         self.used.add((self.kind, name))

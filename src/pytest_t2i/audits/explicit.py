@@ -88,7 +88,6 @@ class Explicit(Units[Unit]):
         return "; ".join(parts)
 
     def _least_followed(self, variant: str) -> Iterator[str]:
-        """Yield a remark on the prompts that are followed least, if there are any."""
         shares = ((member.mean(variant), member.name) for member in self.members)
         low = sorted((share, name) for share, name in shares if share is not None and share < 1.0)
         if low:

@@ -224,6 +224,5 @@ def _in_words(refusals: TripletRefusals | Refusals) -> str:
 
 
 def _most_frequent_words(words: Mapping[str, Counter[str]]) -> Iterator[str]:
-    """Yield a remark on the provider's most frequent words."""
     for text, times in sum(words.values(), Counter[str]()).most_common(1):
         yield f"said most often ({times}): {text[:LONGEST_REMARK]!r}"

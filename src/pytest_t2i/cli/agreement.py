@@ -48,7 +48,6 @@ def run(source: Path, *, level: float, everything: bool) -> int:
 
 
 def _agreement_lines(result: Agreement, *, everything: bool = False) -> Iterator[str]:
-    """Yield the lines that describe the agreement."""
     if len(result.annotators) == 1:
         yield f"one annotator only ({result.annotators[0]}): agreement needs a second one"
         return
@@ -67,7 +66,6 @@ def _agreement_lines(result: Agreement, *, everything: bool = False) -> Iterator
 
 
 def _settled(result: Agreement) -> str:
-    """Return how many of the disagreements are settled, and how to settle the rest."""
     total = len(result.differing)
     count = sum(
         any(x.annotator == ADJUDICATED for x in labels) for labels in result.differing.values()

@@ -264,7 +264,6 @@ def _of_groups(
 
 
 def _weak_groups(trial: Trial, splits: Sequence[Split]) -> Iterator[str]:
-    """Yield the errors by group, which of them differ at one level, and the worst group."""
     cells = [
         {
             f"{label}, {' x '.join(split.attributes)} {name}": (group, label)
@@ -305,7 +304,6 @@ def _weak_groups(trial: Trial, splits: Sequence[Split]) -> Iterator[str]:
 
 
 def _worst_group(errors: Mapping[str, CellErrors], weak: Sequence[str], level: float) -> str:
-    """Return the worst group with an interval that holds although it was chosen."""
     rated = {name: error.right for name, error in errors.items() if error.right is not None}
     if not rated:
         return "worst group: unknown, as no image of a group has a label by the detector"
@@ -398,7 +396,6 @@ def _certificate(trial: Trial, splits: Sequence[Split], judge: Judge | None) -> 
 
 
 def _check_lines(trial: Trial, labels: Path | None) -> Iterator[str]:
-    """Yield the lines of the audit's own table, and what it does not hold."""
     yield (
         f"{trial.detector} on {len(trial.labelled)} labelled images, {int(trial.clear.sum())} of "
         f"them clear; intervals of {100 * trial.level:g} %"
@@ -450,7 +447,6 @@ def _interval(interval: Interval | None) -> str:
 
 
 def _among_people(trial: Trial, level: float) -> Iterator[str]:
-    """Yield how far people agree, which bounds how well any detector can do."""
     result = agreement(trial.labelled.labels, level=level)
     if len(result.annotators) < 2:  # noqa: PLR2004 - agreement needs two
         yield "people: one annotator only, so how far people agree is unknown"

@@ -110,7 +110,6 @@ def _known(word: str) -> tuple[str, str]:
 
 
 def _calibration_of(model: str) -> Calibrated | None:
-    """Return what knows the prompts that a model of the catalogue is calibrated for."""
     entry = read_catalogues(Registries().catalogues).models.get(model)
     return entry.calibration() if entry else None
 
@@ -287,7 +286,6 @@ def _write(folder: Path, files: Mapping[Path, str]) -> None:
 
 
 def _lines_of_pyproject(settings: Mapping[str, str]) -> str:
-    """Return pytest's settings, and the statements of the report with blank fields."""
     own = "".join(f"{key} = {quoted(value)}\n" for key, value in settings.items())
     fields = "".join(f'{name} = ""  # {meaning}\n' for name, meaning in MEANINGS.items())
     return (

@@ -75,7 +75,6 @@ def _add_prompt_arguments(parser: argparse.ArgumentParser) -> None:
 def _prompt_lines(
     suites: Sequence[str], expression: str | None, images: int | None, *, manifest: bool
 ) -> list[str]:
-    """Return the prompts with their ids, or the rows of a manifest."""
     if suites or expression:
         prompts = _of_suites([*suites, *(("-k", expression) if expression else ())], images)
     else:

@@ -93,7 +93,6 @@ def gate_power(margin: float, images: int, design: Design, *, any_growth: bool =
 
 
 def _verdicts(bounds: Mapping[str, float], design: Design) -> Iterator[PlannedVerdict]:
-    """Yield the verdicts of a limits file, in the order of the table."""
     if (bound := bounds.get(PROMPT)) is not None:
         yield from _at_limit(PROMPT, bound, partial(prompt_power, design=design), "prompt")
     if (bound := bounds.get(MODEL)) is not None:
@@ -117,7 +116,6 @@ def _at_limit(
     what: str,
     sizes: tuple[int, ...] = (),
 ) -> Iterator[PlannedVerdict]:
-    """Yield PASS of what is even, and FAIL of what lies beyond a limit."""
     if not 0.0 <= bound <= 1.0:
         raise ConfigurationError(
             f"{metric}: expected a limit of the absolute score, from 0 to 1, got {bound:g}"
@@ -134,7 +132,6 @@ def _at_limit(
 
 
 def _lines(verdicts: Iterator[PlannedVerdict], design: Design, cost: ImageCost) -> Iterator[str]:
-    """Yield the lines of the table."""
     yield (
         f"{design.prompts} prompts, confidence {design.level:g}, power {design.power:g}. Images "
         "are counted without undetected ones: a verdict holds whatever these show, so each of them "

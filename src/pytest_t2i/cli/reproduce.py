@@ -99,7 +99,6 @@ class Way:
 
 
 def _place(folder: Path, name: str) -> Path:
-    """Return a file of a folder, or the shipped suite of this name."""
     kind, _, suite = name.partition("/")
     is_shipped = kind == "suites" and not (folder / name).exists()
     return suites_folder() / suite if is_shipped else folder / name
@@ -247,6 +246,5 @@ _FINISHED = {"pytest": (0, 1, 6), "t2i": (0,)}
 
 @cache
 def _repository(alias: str) -> str:
-    """Return the hub's repository of a model's alias."""
     entry = read_catalogues(Registries().catalogues).models[alias]
     return entry.options.source

@@ -159,7 +159,6 @@ def as_if_here(arguments: Sequence[str] = ()) -> list[str]:
 
 
 def _ini_file(here: Path) -> Path | None:
-    """Return the settings file that pytest would read in this folder."""
     for folder in (here, *here.parents):
         for name, table in INI_FILES.items():
             if (folder / name).is_file() and _has_settings(folder / name, table):
@@ -241,7 +240,6 @@ def _price(text: str | None) -> Money | None:
 
 
 def _suites_with_images(images: str | None) -> tuple[int, list[_Suite]]:
-    """Return the number of images per prompt, and each suite with its images."""
     from pytest_t2i.cli.listing import collected
 
     folders = suites()

@@ -98,7 +98,6 @@ def choose(record: RunRecord, per_prompt: int, seed: int) -> list[Chosen]:
 
 
 def _images_there(prompt: PromptRecord) -> list[ImageRecord]:
-    """Return the images of a prompt whose file is still there."""
     return [image for image in prompt.images if image.file and exists(image.file)]
 
 
@@ -194,7 +193,6 @@ def _sample_objects(record: RunRecord, store: Path, folder: Path, count: int, se
 
 
 def _choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> list[FoundInPicture]:
-    """Return randomly chosen objects that the run's object detector found."""
     finder, model = record.provenance.get("objects"), record.provenance.get("model")
     if not isinstance(finder, dict) or not isinstance(model, dict):
         raise ConfigurationError(
@@ -222,7 +220,6 @@ def _seen(store: Store, finder: str, model: str) -> list[FoundInPicture]:
 
 
 def _copy_objects(objects: list[FoundInPicture], folder: Path) -> None:
-    """Copy the pictures under numbers, each with one object outlined and a question about it."""
     manifest = PictureManifest(folder, ("prompt", "question"), len(objects))
     with manifest.written():
         for file, prompt, seen_object in objects:

@@ -58,7 +58,6 @@ def run(folder: Path) -> int:
 
 
 def _kind(path: str) -> str:
-    """Return what a file is, in a word."""
     if "/thumbnails/" in path:
         return "thumbnail"
     kind, _ = guess_type(path)
@@ -66,7 +65,6 @@ def _kind(path: str) -> str:
 
 
 def _counted(paths: Sequence[str], kind: str) -> str:
-    """Return the names of a few files, or the number of many with the first."""
     if len(paths) <= NAMED:
         return ", ".join(paths)
     return f"{several(len(paths), kind)}, such as {paths[0]}"

@@ -86,7 +86,6 @@ def _absent(detector: str) -> Iterator[PublishedWeights]:
 
 
 def _is_packaged(name: str) -> bool:
-    """Whether a package that a part reads has the file."""
     if name != "mmod":
         return False
     try:

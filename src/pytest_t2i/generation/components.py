@@ -277,7 +277,6 @@ class Components:
         return self._mitigating
 
     def _as_asked(self, mitigation: NamedMitigation) -> NamedMitigation:
-        """A mitigation with the run's generation settings and, where needed, its encoder."""
         defaults = self.defaults().defaults if self.settings.model else GenerationSettings()
         options = {k: v for k, v in asdict(self.settings.generation).items() if v is not None}
         mitigation = replace(mitigation, settings=replace(defaults, **options))
@@ -380,7 +379,6 @@ class Components:
         return wrapped, self.defaults()
 
     def _elsewhere(self, kind: str, name: str) -> tuple[Factory, LoadOptions]:
-        """Factory and options that load a part in another process."""
         registry = self.registries.of(kind)
         base, weights = registry.named(name)
         options = self._part_options(base, weights)
@@ -524,7 +522,6 @@ class Components:
         )
 
     def _part_options(self, base: str, weights: str) -> LoadOptions:
-        """Load options of a detector or an encoder."""
         source, parts = self.catalogue.resolve_part(base, weights)
         options = self._with_settings(LoadOptions(source=source, extra={"weights": parts}))
         # Detectors run in full precision on the CPU whatever the model's dtype.
@@ -557,7 +554,6 @@ class Components:
     def _identities(
         self, kind: str, name: str, options: LoadOptions
     ) -> tuple[str | None, str | None]:
-        """Identities of a component, see ``identities``."""
         # The pictures do not depend on which GPU makes them.
         alike = replace(options, device=self.settings.device)
         code = self.registries.of(kind).code(name)

@@ -75,7 +75,6 @@ class Looking:
     def _said(
         self, requests: Sequence[Request], images: Sequence[Generated]
     ) -> list[dict[str, Detection]]:
-        """Fingerprint of a detector -> detection, for each image."""
         detectors = [request.detectors for request in requests[: len(images)]]
         detections: list[dict[str, Detection]] = [{} for _ in images]
         for name in sorted(set().union(*detectors)):

@@ -198,7 +198,6 @@ class Runner:
             self.progress.stop()
 
     def _make_free(self, plan: Plan, missing: MissingImages) -> int:
-        """Make the images that no other process makes, and return their number."""
         before, components = self.work.made, self.components
         if isinstance(self.executor, InProcess):
             self.observer.turn = self.executor.turn

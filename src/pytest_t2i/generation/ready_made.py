@@ -48,7 +48,6 @@ def _in_a_sentence(notes: Sequence[str]) -> str:
 
 
 def _beside_nearest(absent: Sequence[str], prompts: Sequence[str]) -> str:
-    """Some absent prompts, each with the most similar known prompt."""
     nearest = {text: _nearest_of(text, prompts) for text in absent[:SHOWN]}
     listed = [
         f"{text!r} (nearest in its manifest: {near!r})" if near else repr(text)

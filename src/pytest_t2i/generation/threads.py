@@ -193,7 +193,6 @@ class Lanes:
 
     @contextmanager
     def _pool(self, size: BatchSize) -> Iterator[ThreadPoolExecutor]:
-        """A pool of threads, each with a model and its share of the cores."""
         all_cores = cores()
         share = max(1, all_cores // len(self.models))
         models = list(self.models)
@@ -244,12 +243,10 @@ class _Given:
         yield from (future.result() for future in finished if not future.cancelled())
 
     def there_already(self) -> Iterator[PartResult]:
-        """Finished parts, without waiting."""
         there = [future for future in self.running if future.done() and not future.cancelled()]
         yield from (future.result() for future in there)
 
     def cancel(self) -> None:
-        """Cancel all parts that were not begun."""
         for future in self.running:
             future.cancel()
 

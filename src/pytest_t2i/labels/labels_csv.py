@@ -148,7 +148,6 @@ def read_label_file(path: Path, vocabulary: Vocabulary) -> Labels:
 
 
 def _read_label_table(path: Path, vocabulary: Vocabulary) -> dict[tuple[str, str], Label]:
-    """Return the labels of a table with the columns of labels.csv, by file and annotator."""
     labels: dict[tuple[str, str], Label] = {}
     for row in read_csv(path, NEEDED, remedy=EXPECTED):
         label = _label(path, row, vocabulary)
@@ -206,7 +205,6 @@ def _write(folder: Path, labels: Iterable[Label]) -> None:
 
 
 def _file_cell(name: str) -> str:
-    """Return the cell of a name of a file, which is no other file's name."""
     cell = exact_cell(name)
     return literal(name) if cell == f"'{name}" else str(cell)
 

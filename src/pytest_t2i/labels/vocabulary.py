@@ -191,7 +191,6 @@ class _Plain(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _read_vocabulary(path: Path) -> Vocabulary:
-    """Read a vocabulary from a TOML file."""
     plain = read_toml(path)
     if "label" not in plain:
         raise FileFormatError(path, "no [[label]].", remedy=REMEDY)

@@ -232,7 +232,6 @@ class Audited:
         return value.check
 
     def _of_model(self, metric: str | Measurement) -> tuple[SelectedTest, Measurement]:
-        """Return a measurement of the whole model, with its case."""
         fixtures = self._results.session.fixtures
         for name, cases in self._cases.items():
             if fixtures[name].one_by_one:
@@ -346,7 +345,6 @@ class Audited:
         return replace(self.record, next_steps=steps)
 
     def _in_script_words(self, line: str) -> str:
-        """Return a line of advice for a script, which may not have written the report yet."""
         run_file = self._results.run_file
         is_ahead = run_file in line and WRITE not in line and not self._has_folder
         return in_script_words(line) + (f" (after {WRITE})" if is_ahead else "")
@@ -432,7 +430,6 @@ class Audited:
         return "\n".join(part for line in lines for part in wrapped(line, columns))
 
     def _repr_html_(self) -> str:
-        """Return the page in a sandboxed frame, isolated from the notebook."""
         from pytest_t2i.reporting.html import render_html
 
         page = render_html(self._shown, Path.cwd())
@@ -451,7 +448,6 @@ def _is_by_part(value: Any, name: str) -> bool:
 
 
 def _measurements(values: Iterable[Any]) -> list[str]:
-    """Return the names of the measurements of fixtures' values."""
     # Names alone: computing a measurement may take seconds or raise an error.
     return [
         f"{name}.{part}" if part else name
@@ -692,7 +688,6 @@ def _cases(
 def _limited(
     cases: Mapping[str, tuple[SelectedTest, ...]], session: Session, files: LimitFiles
 ) -> dict[str, tuple[SelectedTest, ...]]:
-    """Return the cases that a limit of the limits file decides, with their comparisons."""
     limits, file = files.of(FILE)
     limited, every = {}, set()
     for name, fixture_cases in cases.items():

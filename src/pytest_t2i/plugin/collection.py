@@ -146,7 +146,6 @@ def _against_limits_in(function: Callable[..., Any]) -> tuple[_AgainstLimit, ...
 
 
 def _attribute_of(node: ast.expr) -> tuple[str, str] | None:
-    """Return names of a variable and its attribute, which may be called or be in ``abs``."""
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Name) and node.func.id == "abs" and node.args:
             return _attribute_of(node.args[0])
@@ -351,7 +350,6 @@ class Selecting:
                 check_prompts(recorded, prompts, test.images)
 
     def _check_compared(self, compared: _AgainstLimit) -> None:
-        """Check that a fixture has what a limit is compared with, and metric and operator."""
         fixture, name = self.session.fixtures.get(compared.fixture), compared.attribute
         known = fixture.attributes(self.session.audits) if fixture else ()
         if known and name not in known:
@@ -361,7 +359,6 @@ class Selecting:
             check_operator(INFO[name], compared.limit, compared.sign)
 
     def _check_counterparts(self, test: SelectedTest) -> None:
-        """Check that the run's mitigation can treat each prompt of the test."""
         mitigating = self.session.components.mitigating()
         if mitigating is not None:
             for prompt in test.selection.all_prompts:

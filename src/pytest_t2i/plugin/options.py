@@ -165,7 +165,6 @@ def ini_text(config: pytest.Config, key: str, between: str = ",") -> str:
 
 
 def _native(config: pytest.Config, key: str) -> Any:
-    """Return the value of a key in a file of pytest whose values have types."""
     from pytest_t2i.reading import read_toml
 
     table = read_toml(config.inipath) if config.inipath else {}
@@ -195,7 +194,6 @@ OF_FOLDERS = ("images", "people")
 
 
 def _places_beside_ini(config: pytest.Config, option: str, value: str) -> str:
-    """Resolve the folders and files of a value, or of several separated by commas."""
     if project_folder(config) == Path.cwd():
         return value
     # The name of a folder may hold a comma.

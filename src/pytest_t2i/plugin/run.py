@@ -86,7 +86,6 @@ def _model(settings: Settings) -> Iterator[str]:
 
 
 def _images(settings: Settings) -> Iterator[str]:
-    """Return the parts of the line about the images and the store."""
     if not settings.model:
         # A run that only evaluates detectors makes no images: no number of images, no seed.
         yield f"labelled images of {settings.labels}"

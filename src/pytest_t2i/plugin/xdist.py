@@ -188,7 +188,6 @@ def _made(session: Session) -> str:
 
 
 def _progress_file(session: Session) -> Path:
-    """Return the file to which the worker that makes images writes its progress."""
     return session.store.folder / "locks" / f"{session.components.run_id}.progress"
 
 

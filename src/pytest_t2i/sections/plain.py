@@ -141,7 +141,6 @@ def _hints(name: str) -> dict[str, Any]:
 
 @cache
 def _defaults(name: str) -> dict[str, Any]:
-    """The values that a record has without being given any."""
     kind: Any = KINDS[name]
     if is_dataclass(kind):
         return {field.name: field.default for field in fields(kind) if field.default is not MISSING}

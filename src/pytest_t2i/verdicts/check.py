@@ -182,7 +182,6 @@ def check_of(test: str, reached: Reached, operator: Sign) -> Check:
 
 
 def _of_measurement(measurement: Measurement, change: Change | None) -> Iterator[Caveat]:
-    """Yield what the measurement and its change say beside the verdict."""
     if change is not None:
         yield how_decided(change.decided_by)
         yield from map(caveat_of, change.moved)

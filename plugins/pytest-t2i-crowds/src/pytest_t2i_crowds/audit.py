@@ -213,7 +213,6 @@ def in_words(pictures: Sequence[ShownCrowd]) -> str:
 
 
 def _groups(pictures: Iterable[ShownCrowd]) -> dict[str, int]:
-    """Return label -> number of people."""
     total: Counter[str] = Counter()
     for picture in pictures:
         if picture.people:
@@ -222,7 +221,6 @@ def _groups(pictures: Iterable[ShownCrowd]) -> dict[str, int]:
 
 
 def _undetected(pictures: Iterable[ShownCrowd]) -> dict[str, int]:
-    """Return reason -> number of pictures in which nobody was found."""
     return dict(Counter(p.undetected for p in pictures if p.people is None or not p.people.number))
 
 
@@ -423,7 +421,6 @@ def _rows(crowds: Crowds, subject: str, about: Any, facts: Mapping[str, Any]) ->
 
 
 def _counting_detector(context: AuditContext) -> str:
-    """Return the name of the run's first detector that counts people by gender."""
     observations = context.observations
     for name in context.detectors:
         component = observations.components.detector(DetectorRef(name))

@@ -158,7 +158,6 @@ class CrowdPictures:
         return [row[:, 0] for row in self._weights]
 
     def _units(self, which: int) -> np.ndarray:
-        """Return value and size of each picture."""
         rows = [row[:, which] for row in self._weights if len(row)]
         return np.concatenate(rows) if rows else np.zeros((0, 2))
 

@@ -264,6 +264,5 @@ class Pool:
 
 
 def _short(error: Exception) -> str:
-    """Return the error's type and the last line of its message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[-1][:300] if lines else ''}"

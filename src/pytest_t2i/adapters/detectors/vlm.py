@@ -395,7 +395,6 @@ class ChatPanel(Panel, RemoteService[Reply]):
 
 
 def _with_builds(versions: dict[str, str], before: Mapping[str, str]) -> dict[str, str]:
-    """The version, with all builds of one that has answered from several in turn."""
     builds, build = before.get(BUILD, "").split(OR), versions.get(BUILD)
     if len(builds) == 1 or build is None or {**before, BUILD: build} != versions:
         return versions

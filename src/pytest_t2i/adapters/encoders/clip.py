@@ -107,7 +107,6 @@ class ClipEncoder(ContrastiveEncoder):
         return list(map(Seen, features, self.domain.holds(summaries).tolist()))
 
     def _pass(self, images: Sequence[Image]) -> tuple[np.ndarray, np.ndarray]:
-        """Features and summaries from one pass."""
         with memory_guard("encoding pictures"), torch.no_grad():
             pixels = self._pixels(images)
             outputs = self.model.vision_model(pixel_values=pixels, output_hidden_states=True)

@@ -268,7 +268,6 @@ def _status(values: Iterable[_Value]) -> int | None:
 
 
 def _cut(text: str) -> str:
-    """A message in one line, of bounded length."""
     return " ".join(text[:MOST_TEXT].split())[:MOST_MESSAGE]
 
 

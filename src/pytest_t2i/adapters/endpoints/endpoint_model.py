@@ -65,7 +65,6 @@ def takes_none(model: str, extra: Mapping[str, Any]) -> ConfigurationError:
 
 
 def _leaves(fields: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """The names of all fields, those of inner tables with the names above them."""
     for name, value in fields.items():
         if isinstance(value, Mapping) and value:
             yield from ((name, *below) for below in _leaves(value))

@@ -276,7 +276,6 @@ class PaidRequests(Generic[A]):
         return _bare(fault, self.shown(fault))
 
     def _are_secrets_in(self, error: BaseException) -> bool:
-        """Whether the traceback of an exception may hold a secret."""
         text = "".join(traceback.format_exception(error))
         return len(text) > MOST_TRACEBACK or self._secrets.are_in(text)
 

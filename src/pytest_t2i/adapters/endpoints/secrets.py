@@ -67,7 +67,6 @@ class Secrets:
         return self._without_part(excerpt[:-margin] if is_cut and margin else excerpt)[:most]
 
     def _without_part(self, text: str) -> str:
-        """The text without the first letters of a secret at its end, where it was cut before."""
         lengths = range(max(map(len, self._words), default=1) - 1, SHORTEST - 1, -1)
         heads = (word[:length] for length in lengths for word in self._words)
         head = next((head for head in heads if text.lower().endswith(head.lower())), "")
@@ -116,7 +115,6 @@ def _forms(word: str) -> Iterator[str]:
 
 
 def _decoded(text: str) -> Iterator[str]:
-    """The text, and its decoding from URL, JSON and HTML."""
     yield text
     yield unquote(text)
     yield ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text)

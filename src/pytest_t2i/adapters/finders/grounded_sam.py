@@ -172,7 +172,6 @@ class GroundedSam(ObjectFinderBase):
 
 
 def _within(corners: Sequence[float], size: tuple[int, int]) -> tuple[float, ...]:
-    """Corners, clipped to the picture."""
     width, height = size
     most = (width, height, width, height)
     return tuple(min(max(value, 0.0), float(end)) for value, end in zip(corners, most, strict=True))

@@ -224,7 +224,6 @@ def _suppressed(faces: list[Face], overlap: float) -> list[Face]:
 
 
 def _shared(a: Face, b: Face) -> float:
-    """Intersection over union."""
     width = min(a.right, b.right) - max(a.left, b.left)
     height = min(a.bottom, b.bottom) - max(a.top, b.top)
     overlap = max(0.0, width) * max(0.0, height)

@@ -100,7 +100,6 @@ class _Asking(nn.Module):  # type: ignore[misc]
 
 
 def _swin(weights: Mapping[str, Tensor]) -> SwinTransformer:
-    """The encoder, whose sizes follow from its weights."""
     depths: dict[int, int] = {}
     heads: dict[int, int] = {}
     window = 0
@@ -137,7 +136,6 @@ def _label_embeddings(weights: Mapping[str, Tensor]) -> Tensor:
 
 
 def _count(weights: Mapping[str, Tensor]) -> int:
-    """Number of layers of the tagging head."""
     pattern = re.compile(re.escape(LAYER).replace(r"\{\}", r"(\d+)"))
     numbers = [int(place[1]) for place in map(pattern.match, weights) if place]
     if not numbers:

@@ -289,7 +289,6 @@ def token_places(pipeline: Any, family: Family, prompt: str, word: str) -> list[
 
 
 def _ids_of(tokenizer: Any, word: str) -> list[list[int]]:
-    """The word's tokens at the beginning of a text and within a text."""
     spelled = (word, f" {word}", word.capitalize())
     ids = [list(tokenizer(spelling, add_special_tokens=False)["input_ids"]) for spelling in spelled]
     return [spelling for k, spelling in enumerate(ids) if spelling and spelling not in ids[:k]]

@@ -439,7 +439,6 @@ class DiffusersModel:
             )
 
     def _revised_prompts(self, output: Any, batch: Sequence[Request]) -> list[str | None]:
-        """The prompts that were drawn in place of the requested ones, where the pipeline says."""
         texts = getattr(output, "revised_prompts", None) or self._rewritten.texts
         return [*texts] if texts and len(texts) == len(batch) else [None] * len(batch)
 

@@ -112,7 +112,6 @@ def _folder(source: str, own: Path) -> Path:
 
 
 def _with_weights(own: Path, repository: str, name: str) -> Path:
-    """A folder with the configuration of the pipeline's own part, and weights from the hub."""
     try:
         weights = Path(huggingface_hub.hf_hub_download(repository, name))
     except Exception as error:  # noqa: BLE001  the hub client raises a dozen kinds

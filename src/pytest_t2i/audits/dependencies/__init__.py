@@ -149,7 +149,6 @@ class DependenciesAudit(Audit):
 
 
 def _group_rows(found: Dependencies, group: str, groups: Sequence[str]) -> Iterator[Row]:
-    """Yield everything measured of a group over all triplets."""
     dims, share = {"group": group}, found.presence(group)
     planned = sum(3 * len(member.seeds) for member in found.members)
     counts = {
@@ -182,7 +181,6 @@ def _of_group(rows: Sequence[Row], share: Row) -> list[Row]:
 
 
 def _overlay(found: Dependencies, group: str, example: Example) -> Overlay:
-    """Return the picture of a group, with where its object and the attention lie."""
     prompt, seed, placed = example
     file = found.observations.images(prompt, [seed])[0].file
     words = (_words(group), f"{placed.name}: {_seen(example)}", prompt.text)
@@ -216,7 +214,6 @@ def _objects(rows: Rows) -> Table:
 
 
 def _p_values(rows: Rows, share: Row) -> list[str | None]:
-    """Return the p-value of a group in each column of ``COMPARED``, in words."""
     tests = {row.dims["variants"]: row.interval for row in _of_group(
         rows.of(INDEPENDENCE, "group"), share
     )}  # fmt: skip

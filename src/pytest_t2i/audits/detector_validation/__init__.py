@@ -142,7 +142,6 @@ def table_of(trial: Trial) -> Table:
 
 
 def _album(trial: Trial) -> Album:
-    """Return the album of the images that a detector gets wrong."""
     mistakes = trial.mistakes
     through = sum(not mistake.image.clear for mistake in mistakes)
     lost = sum(mistake.detection.undetected is not None for mistake in mistakes)
@@ -171,12 +170,10 @@ def _picture(trial: Trial, mistake: Mistake) -> Picture:
 
 
 def _tried(rows: Rows) -> list[Row]:
-    """Return a row of each detector, with the numbers of images."""
     return rows.of("filter_f1", "detector")
 
 
 def _accuracies(rows: Rows, detector: str) -> dict[str, Interval | None]:
-    """Return the accuracy of a detector by people's label."""
     return {
         str(row.dims["label"]): row.interval
         for row in rows.of(ACCURACY, "detector")

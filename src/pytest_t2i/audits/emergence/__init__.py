@@ -170,7 +170,6 @@ def _observed(context: AuditContext, what: str) -> Iterable[tuple[AskedTest, Pro
 
 
 def _curve_rows(emergence: Emergence, names: set[str]) -> Iterator[Row]:
-    """Yield the row of a whole curve, those of its steps, and those of the centred index."""
     apart = _apart(f"{SPI} {emergence.id}", emergence.attribute, names)
     facts: dict[str, Scalar] = {
         "name": emergence.attribute.name,
@@ -198,7 +197,6 @@ def _band_of(emergence: Emergence) -> Iterator[Interval]:
 
 
 def _foreseen_rows(foreseen: Predisposition, names: set[str]) -> Iterator[Row]:
-    """Yield the row of the step that settles a share, then those of all steps."""
     apart = _apart(f"{SETTLED} {foreseen.id}", foreseen.ref.attribute, names)
     facts: dict[str, Scalar] = {
         "name": foreseen.looked_for,
@@ -260,7 +258,6 @@ def _headers(rows: Rows) -> list[Row]:
 
 
 def _key(header: Row, *, centred: bool = False) -> Key:
-    """Return the key of a curve, or of its centred index."""
     subject = f"{header.facts['prompt']}-{header.name} centred" if centred else header.subject
     return subject, header.dims.get("descriptions")
 
@@ -275,7 +272,6 @@ def _drafts(rows: Rows) -> dict[str, CurveChart]:
 
 
 def _steps(rows: Rows, metric: str) -> dict[Key, list[Interval | None]]:
-    """Return the values of each curve, step by step."""
     steps: dict[Key, list[Interval | None]] = {}
     for row in rows.of(metric, "step"):
         key = row.subject, row.dims.get("descriptions")

@@ -188,7 +188,6 @@ class Emergence:
 
 
 def _widened(interval: Interval, off_by: Error) -> Interval:
-    """Return the interval widened by the instrument's own error."""
     if not any(off_by):
         return interval
     return replace(

@@ -234,7 +234,6 @@ class Units(Generic[U]):
         )
 
     def _left_out(self, contrast: Contrast) -> Iterator[str]:
-        """Yield a remark on images without a value, where no verdict allows for them."""
         rows = [m.values[arm] for m in self.members for arm in contrast.arms]
         lost = sum(math.isnan(value) for row in rows for value in row)
         if lost and contrast.unknown is None:

@@ -231,7 +231,6 @@ def _all_of(
     keys: Sequence[str],
     reader: Callable[[list[str]], Mapping[str, R]],
 ) -> list[R]:
-    """Return the rows of all keys, which the store must have."""
     _read(known, keys, reader)
     if lost := sum(key not in known for key in keys):
         raise T2IError(

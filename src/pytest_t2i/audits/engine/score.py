@@ -265,7 +265,6 @@ def interval_of(score: Score[Member], member: Member) -> Interval | None:
 
 
 def _as_corrected(interval: Interval, estimate: float) -> Interval:
-    """Return the interval of effective counts with the estimate by people's labels."""
     low, high = min(interval.low, estimate), max(interval.high, estimate)
     method = interval.method + BY_LABELS
     return replace(interval, estimate=estimate, low=low, high=high, method=method)

@@ -320,7 +320,6 @@ def triplets_of(
 
 
 def _one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> TripletSample:
-    """Return the sample of a triplet, with the images that a test asks for."""
     planned = context.seeds(three.neutral, test.images)
     return TripletSample(
         three,

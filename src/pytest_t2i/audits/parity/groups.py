@@ -132,7 +132,6 @@ class CountedGroups(NamedTuple):
 
 
 def _checked_label(samples: DetectedPrompts, label: str) -> str:
-    """Return the label to count, by default "male"."""
     labels = samples.members[0].groups if samples.members else {MALE: 0}
     if (label or MALE) not in labels:
         remedy = f"Name one: demographic_parity_difference(axis, {next(iter(labels))!r})"

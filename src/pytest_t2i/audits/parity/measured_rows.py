@@ -136,7 +136,6 @@ def _all_samples(context: AuditContext, detector: str) -> Samples:
 
 
 def _every_prompt(context: AuditContext) -> list[tuple]:  # type: ignore[type-arg]
-    """Return every prompt once, with the test that asks for most images of it."""
     return widest_of((p, test) for test in context.tests for p in test.selection.prompts)
 
 

@@ -86,7 +86,6 @@ def _unjudged(rows: Rows, checks: Sequence[Check]) -> Iterator[Paragraph]:
 
 
 def _score_in_words(row: Row) -> str:
-    """Return the model's score in a line."""
     prompts, detector = several(row.counts.get("prompts", 0), "prompt"), row.dims.get("detector")
     paper, floor = row.facts.get("paper"), row.facts.get("fair_model")
     if row.interval is None or not isinstance(paper, float) or not isinstance(floor, float):
@@ -192,7 +191,6 @@ def _correction(rows: Rows, checks: Sequence[Check]) -> Section:
 
 
 def _corrected_in_words(rows: Rows, checks: Sequence[Check]) -> str:
-    """Return the corrected score in words, with the number of labels and the uncorrected score."""
     row = next(iter(rows.of(CORRECTED, "detector")), None)
     if row is None:
         return ""

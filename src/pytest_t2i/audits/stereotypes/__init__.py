@@ -144,7 +144,6 @@ class StereotypesAudit(Audit):
 
 
 def _rows(association: Association) -> Iterator[Row]:
-    """Yield the score and the share of one stereotype."""
     stereotype = association.stereotype
     facts: dict[str, Scalar] = {
         "name": stereotype.attribute.name,
@@ -169,13 +168,11 @@ def _rows(association: Association) -> Iterator[Row]:
 
 
 def _shares(rows: Rows) -> dict[str, Interval]:
-    """Return the known shares by stereotype."""
     shares = ((row.subject, row.interval) for row in rows.of(SHARE, "stereotype"))
     return {subject: share for subject, share in shares if share is not None}
 
 
 def _scored(rows: Rows) -> list[tuple[Row, Interval]]:
-    """Return the stereotypes that have a score, the highest first."""
     pairs = [(row, row.interval) for row in rows.of(METRIC, "stereotype")]
     scored = [(row, score) for row, score in pairs if score is not None]
     return sorted(scored, key=lambda pair: -pair[1].estimate)
@@ -186,7 +183,6 @@ def _where(row: Row) -> str:
 
 
 def _in_words(facts: Mapping[str, Scalar], share: Interval | None) -> str:
-    """Return the measured and the real-world share, in words."""
     text = f"{share.estimate:.0%} of images" if share else "no clear image"
     expected, margin = facts.get("expected"), facts.get("margin")
     if isinstance(expected, float | int):

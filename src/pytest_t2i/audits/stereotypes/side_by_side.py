@@ -119,7 +119,6 @@ def _found(row: Row) -> Found:
 
 
 def _table_1(runs: Sequence[Any]) -> dict[Asked, list[Found | None]]:
-    """Return what each run found of every stereotype of any run, in order of appearance."""
     founds = [{found.asked: found for found in looked_for(run)} for run in runs]
     every = dict.fromkeys(asked for of_run in founds for asked in of_run)
     return {asked: [of_run.get(asked) for of_run in founds] for asked in every}
@@ -167,7 +166,6 @@ def _additions_of_run(run: Any, level: float) -> Iterator[Addition]:
 
 
 def _words_missing(run: Any) -> Iterator[str]:
-    """Yield a note, with the remedy, on every crossing whose words the run does not have alone."""
     alone = {(p.axis, p.concept) for p in run.prompts if p.variant == "neutral"}
     tables: dict[str, list[tuple[str, Any]]] = {}
     for row in _crossed(run):
@@ -280,7 +278,6 @@ def _footprints(
 
 
 def _correlation(footprint: Footprint) -> Cell:
-    """Return a rank correlation with its interval, or why there is none."""
     if footprint.correlation is None or not footprint.needed:
         return footprint.correlation or footprint.absent
     few = f"no interval: {len(footprint.means)} nationalities are too few"
@@ -312,13 +309,11 @@ def _additions(added: Sequence[Addition], missing: Sequence[str], level: float) 
 
 
 def _points(change: Interval) -> Interval:
-    """Return the change in percentage points."""
     low, estimate, high = (100 * value for value in (change.low, change.estimate, change.high))
     return replace(change, low=low, estimate=estimate, high=high)
 
 
 def _interval_remarks(footprints: Sequence[Footprint], level: float) -> Iterator[str]:
-    """Yield remarks on the intervals of rank correlations."""
     few = {len(footprint.means): footprint.needed for footprint in footprints if footprint.needed}
     for nationalities, needed in sorted(few.items()):
         yield (
@@ -337,7 +332,6 @@ def _interval_remarks(footprints: Sequence[Footprint], level: float) -> Iterator
 def _name_remarks(
     footprints: Footprints, concepts: Sequence[str], strangers: Sequence[str]
 ) -> Iterator[str]:
-    """Yield remarks on names that only the stereotypes or only the users have."""
     unknown = [concept for concept in concepts if concept not in footprints.users]
     if unknown:
         yield f"Left out, because their internet users are not known: {some(unknown)}."

@@ -247,7 +247,6 @@ class Variety:
 
     @property
     def _directionless(self) -> str:
-        """Why there is no direction."""
         name, encoder = self.attribute.name, self.instruments.encoder
         if self.direction != "text":
             return f"images of the descriptions of {name!r} show no difference to {encoder!r}"

@@ -110,7 +110,6 @@ BIAS = Compared(Bias(), GENDER)
 
 
 def _scores_of(models: Sequence[ComparedModel], groups: Sequence[str] = ()) -> Compared:
-    """Return the score by which these models are compared."""
     words = {word for e in models for prompt in e.prompts.values() for word in prompt.labels}
     if groups:
         return _of_groups(groups, words, "--groups")
@@ -132,7 +131,6 @@ def _scores_of(models: Sequence[ComparedModel], groups: Sequence[str] = ()) -> C
 
 
 def _gender_or(labels: set[str]) -> set[str]:
-    """Return male and female if no other label was seen, else the labels seen."""
     return labels | set(GENDER) if labels <= set(GENDER) else labels
 
 
@@ -345,7 +343,6 @@ def _tables(models: Sequence[ComparedModel]) -> dict[str, tuple[ComparedValue, .
 def _sections(
     models: Sequence[ComparedModel], audits: Sequence[Audit], level: float, seed: int
 ) -> Iterator[Section]:
-    """Yield each audit's sections on the models with a record of it, if they are two or more."""
     for audit in sorted(audits, key=lambda audit: audit.place):
         records = [
             (model.name, part, model.run)
@@ -357,7 +354,6 @@ def _sections(
 
 
 def _remarks(models: Sequence[ComparedModel]) -> tuple[str, ...]:
-    """Return remarks on what limits the comparison, in words."""
     remarks = []
     detectors = dict.fromkeys(model.detector for model in models)
     if len(detectors) > 1:

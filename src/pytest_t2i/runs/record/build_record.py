@@ -135,7 +135,6 @@ def record_of(results: Results, command: str = "", project: Path | None = None) 
 
 
 def _metrics(record: RunRecord) -> dict[str, MetricRecord]:
-    """Return the declarations of the metrics of the checks and the rows."""
     rows = (row.metric for audit in record.audits.values() for row in audit.rows)
     names = {*rows, *(check.metric for check in record.checks)}
     return {name: MetricRecord.of(INFO[name]) for name in sorted(names) if name in INFO}
@@ -160,7 +159,6 @@ def with_blocks(
 
 
 def _not_compared(session: Session) -> int:
-    """Return the number of tests that had nothing to compare with."""
     if session.settings.baseline is not None or session.settings.anchor is not None:
         return 0
     compared = {check.test for check in session.checks}
@@ -174,7 +172,6 @@ def interrupted_record(session: Session, command: str, project: Path | None = No
 
 
 def _without_results(session: Session, command: str, project: Path | None) -> RunRecord:
-    """Return the record's settings, provenance and counts of work."""
     folder = project or Path.cwd()
     inputs = input_digests(session, folder)
     judges = judge_facts(session)
@@ -193,12 +190,10 @@ def _without_results(session: Session, command: str, project: Path | None) -> Ru
 
 
 def _work(work: Work, notes: Iterable[str]) -> dict[str, Any]:
-    """Return the counts and notes."""
     return {**asdict(work), "notes": [*dict.fromkeys([*work.notes, *notes])]}
 
 
 def _baseline_record(results: Results, recorded: Baseline) -> BaselineRecord:
-    """Return the record of the baseline and of its differences from the run."""
     session = results.session
     differences = library_differences(recorded, library_versions())
     if session.needs_model:
@@ -293,7 +288,6 @@ def _peoples_evidence(session: Session) -> dict[str, Any]:
 
 
 def _who_labelled(labelled: LabelledSet) -> dict[str, Any]:
-    """Return who labelled how many images, and when their file was written last."""
     counts = Counter(label.annotator for label in labelled.labels if label.annotator != ADJUDICATED)
     file = labelled.folder / FILE_NAME
     written = file.stat().st_mtime if file.is_file() else 0.0

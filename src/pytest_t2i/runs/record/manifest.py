@@ -169,7 +169,6 @@ def _places(report: Path, project: Path) -> Callable[[str, str], str | None]:
 
 
 def _file_named(folder: Path, name: str) -> Path:
-    """Return the file that the manifest means by a name."""
     file = folder / name
     if "%" not in name or os.path.lexists(file):
         return file
@@ -237,7 +236,6 @@ def _suite(session: Session, project: Path) -> Iterator[Path]:
 
 
 def _limits_files(session: Session, project: Path) -> Iterator[Path]:
-    """Yield the limits file of each selected test that has one."""
     for test in session.tests.values():
         file = session.settings.limits or nearest_limits_file(test.file, project)
         if file is not None:
@@ -245,7 +243,6 @@ def _limits_files(session: Session, project: Path) -> Iterator[Path]:
 
 
 def _label_files(session: Session) -> Iterator[Path]:
-    """Yield the files that hold the labels of the labelled images."""
     # Reading the property would write a registered set that no test of the run needs.
     labelled = vars(session).get("labelled")
     if labelled is None:
@@ -255,13 +252,11 @@ def _label_files(session: Session) -> Iterator[Path]:
 
 
 def _labelled_images(session: Session) -> Iterator[Path]:
-    """Yield the labelled images."""
     if (labelled := vars(session).get("labelled")) is not None:
         yield from (labelled.path(image) for image in labelled)
 
 
 def _given(session: Session) -> Iterator[Path]:
-    """Yield the other files that options name."""
     settings = session.settings
     names = (
         *(

@@ -308,7 +308,6 @@ class RunRecord:
         return self.metrics[metric].of_prompt if metric in self.metrics else ""
 
     def _drawn(self, section: Section, audit: AuditRecord) -> Section:
-        """Return a section with the bars of its charts of rows."""
         blocks = tuple(
             chart_of(block, audit.rows, self.metrics, self.checks)
             if isinstance(block, RowChart)
@@ -389,7 +388,6 @@ class RunRecord:
         )
 
     def _inconclusive(self, policy: str) -> bool:
-        """Whether a check with this policy is inconclusive."""
         policies = self.settings.get("inconclusive", ())
         return any(
             check.outcome is Outcome.INCONCLUSIVE and policies[check.weighs_on_run] == policy

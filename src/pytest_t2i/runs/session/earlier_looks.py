@@ -85,7 +85,6 @@ def _compared(results: Results) -> Iterator[tuple[SelectedTest, str]]:
 
 
 def _earlier(results: Results, test: SelectedTest, name: str) -> list[LookRecord]:
-    """Return the other looks at a comparison."""
     looks = results.once(("earlier looks",), lambda: _known(results.session))
     if name not in looks:
         return []

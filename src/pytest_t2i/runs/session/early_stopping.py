@@ -114,7 +114,6 @@ class Rounds:
             self._round("")
 
     def _look(self, nodes: Iterable[str], at: int) -> None:
-        """Set the images of these tests to those of their look number ``at``."""
         for node in nodes:
             planned = self._planned[node]
             stopping = replace(planned, looks=planned.looks[: at + 1])
@@ -151,7 +150,6 @@ class Rounds:
             self.session.store.remember(name, images)
 
     def _judged(self, others: Mapping[str, tuple[int, bool]]) -> str:
-        """Return what to do where tests were judged with another number of images."""
         images, stopped_early = next(iter(others.values()))
         seed = fresh_seed(self.results)
         remedy = (AS_BEFORE if stopped_early else FRESH).format(images=images, seed=seed)
@@ -194,7 +192,6 @@ class Rounds:
         return rule.test(test.selection, plain)
 
     def _limit(self, test: SelectedTest) -> Limit:
-        """Return the limit of the only comparison of a test."""
         return _limit_of(test, test.comparisons[0], self.limits)
 
     def _rule(self, comparison: Comparison) -> StoppingRule | None:
@@ -202,7 +199,6 @@ class Rounds:
         return None if fixture is None else fixture.stopping_rule()
 
     def _is_settled(self, test: SelectedTest) -> bool:
-        """Whether the comparison of a test is settled by its own images."""
         (comparison,) = test.comparisons
         value = self.results.fixture(comparison.fixture, test)
         known = KnownOfTest(self.results, test)

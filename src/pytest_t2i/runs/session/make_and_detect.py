@@ -48,7 +48,6 @@ def make_and_detect(results: Results, limits: LimitFiles, progress: Progress) ->
 
 
 def _seed_notes(session: Session) -> list[str]:
-    """Return a note if the model does not honour seeds."""
     seeding = session.has_model and seeding_of(
         session.store, session.components.model().fingerprint
     )
@@ -56,7 +55,6 @@ def _seed_notes(session: Session) -> list[str]:
 
 
 def _notes_on_labels(results: Results) -> list[str]:
-    """Return what people's labels of the run leave open or do not correct."""
     session, labelled = results.session, results.session.labelled
     if session.settings.labels is None or labelled is None:
         return []

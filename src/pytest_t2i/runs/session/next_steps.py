@@ -91,7 +91,6 @@ def _unreadable(prompts: Sequence[PromptRecord]) -> list[str]:
 
 
 def _no_pictures(session: Session, reasons: Reasons, files: Sequence[str]) -> Iterator[str]:
-    """Yield the advice for refused, black and unreadable images."""
     ready = session.has_ready_pictures
     refused, black, unreadable = (reasons[reason] for reason in NO_PICTURE)
     if refused:
@@ -112,7 +111,6 @@ def _no_pictures(session: Session, reasons: Reasons, files: Sequence[str]) -> It
 
 
 def _more_labels(session: Session, hanging: Sequence[Check], reasons: Reasons) -> Iterator[str]:
-    """Yield the advice for checks that more labels could decide, by a detector or by people."""
     visible = reasons.total() - sum(reasons[reason] for reason in NO_PICTURE)
     if not hanging or (reasons and visible * 2 < reasons.total()):
         return
@@ -153,7 +151,6 @@ def out_of_domain(
 
 
 def _of_plan(results: Results, plan: Plan) -> Iterator[str]:
-    """Yield the lines of every object detector and encoder in the plan."""
     session, store = results.session, results.session.store
     for name, requests in _asked(plan, "finders").items():
         finder = session.components.finder(name)
@@ -167,7 +164,6 @@ def _of_plan(results: Results, plan: Plan) -> Iterator[str]:
 
 
 def _asked(plan: Plan, kind: Literal["finders", "encoders"]) -> Mapping[str, list[Request]]:
-    """Return the requests of each finder or encoder in the plan, by its name."""
     by_name: dict[str, list[Request]] = {}
     for request, needs in plan.needs.items():
         for name in sorted(getattr(needs, kind)):
@@ -187,7 +183,6 @@ def _unlike(
     in_domain: Looked,
     part_kind: str,
 ) -> Iterator[str]:
-    """Yield a line about the images outside the part's domain, if it has one."""
     if not part.made_for:
         return
     images = results.session.store.images(results.session.components.keys(requests))
@@ -313,7 +308,6 @@ def _counted(checks: Sequence[Check]) -> str:
 
 
 def _needs_images(session: Session, check: Check) -> bool:
-    """Whether a check is about images of a model, not about detectors on labelled images."""
     test = session.tests.get(check.test)
     return session.has_model and (test is None or test.selection.needs_model)
 

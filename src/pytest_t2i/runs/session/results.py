@@ -47,7 +47,6 @@ class Results:
 
     @cached_property
     def _cases(self) -> dict[str, list[SelectedTest]]:
-        """The cases of each test function, by its name."""
         cases: dict[str, list[SelectedTest]] = {}
         for test in self.session.tests.values():
             cases.setdefault(test.function, []).append(test)

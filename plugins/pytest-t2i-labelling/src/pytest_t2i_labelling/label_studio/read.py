@@ -67,7 +67,6 @@ def read_export(path: Path, vocabulary: Vocabulary) -> Labels:
 
 
 def _question(path: Path, questions: Mapping[str, list[str]], vocabulary: Vocabulary) -> str:
-    """Return the name of the question that asks for these labels."""
     fitting = [name for name in questions if _plain(name) == _plain(vocabulary.name)] or [
         name
         for name, choices in questions.items()

@@ -305,7 +305,6 @@ def mitigated_of(context: AuditContext, test: AskedTest) -> Mitigated:
 
 
 def _lost(rise: Interval) -> Interval:
-    """Return the interval of the negative value."""
     return Interval(
         0.0 - rise.estimate, 0.0 - rise.high, 0.0 - rise.low, rise.level, rise.method, rise.n
     )

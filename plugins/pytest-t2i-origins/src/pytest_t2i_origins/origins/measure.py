@@ -116,7 +116,6 @@ def _evidence(
 
 
 def _p_value(attribute: Shown, bound: float, *, beyond: bool) -> float:
-    """Return the exact p-value of one attribute."""
     is_over = attribute.direction != "under"
     limit = attribute.expected + bound if is_over else attribute.expected - bound
     if not 0.0 <= limit <= 1.0:

@@ -81,7 +81,6 @@ def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _excerpt(value: Any) -> str:
-    """Return the beginning of a value on one line, in quotation marks if it is a text."""
     text = " ".join(value.split()) if isinstance(value, str) else str(value)
     text = f"{text[:EXCERPT]}{'...' if len(text) > EXCERPT else ''}"
     return f'"{text}"' if isinstance(value, str) else text

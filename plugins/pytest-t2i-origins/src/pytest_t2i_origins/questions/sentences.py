@@ -187,7 +187,6 @@ def ask_for_sentences(
 
 
 def _with(axis: Axis, sentences: Mapping[str, str]) -> Axis:
-    """Return the axis with its sentences, in the order of its concepts."""
     pairs = tuple((word, sentences[word]) for word in axis.concepts if word in sentences)
     return replace(axis, sentences=pairs)
 

@@ -157,7 +157,6 @@ class ServiceModel(EndpointModel):
         return self._sent(request, until)
 
     def _with_extra(self, call: Call) -> Call:
-        """The call with the further fields that a user gave."""
         if not self.extra:
             return call
         holder, own = _held(call)
@@ -168,7 +167,6 @@ class ServiceModel(EndpointModel):
         return call._replace(body=fields if holder is None else {**call.body, holder: fields})
 
     def _described(self, until: float) -> Any:
-        """The service's description of the model, which is asked for once."""
         with self._lock:
             if self.kind.is_described and self.kind.version and self._description is None:
                 self._description = self.answer(self.kind.version(self.model), until)
