@@ -192,7 +192,12 @@ def read_toml(path: Path | str) -> dict[str, Any]:
     """
     path = Path(path)
     content = read_text(path, most=MOST_TOML)
-    _check_keys(path, content)
+    # Refuse keys of many parts: the time of the parser grows with the square of their number.
+    bare = TOML_TEXTS.sub(lambda text: "x" + "\n" * text[0].count("\n"), content)
+    if found := LONG_KEY.search(bare):
+        line = bare.count("\n", 0, found.start()) + 1
+        problem = f"expected keys of at most {MOST_DEPTH} parts."
+        raise FileFormatError(path, problem, where=f"line {line}")
     try:
         plain = tomllib.loads(content)
     except (RecursionError, ValueError) as error:
@@ -208,15 +213,6 @@ TOML_TEXTS = re.compile(
 """Texts and remarks in a TOML file, also those that have no end."""
 LONG_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{MOST_DEPTH}}}")
 """A key of too many parts in a TOML file without its texts."""
-
-
-def _check_keys(path: Path, content: str) -> None:
-    """Refuse keys of many parts: the time of the parser grows with the square of their number."""
-    bare = TOML_TEXTS.sub(lambda text: "x" + "\n" * text[0].count("\n"), content)
-    if found := LONG_KEY.search(bare):
-        line = bare.count("\n", 0, found.start()) + 1
-        problem = f"expected keys of at most {MOST_DEPTH} parts."
-        raise FileFormatError(path, problem, where=f"line {line}")
 
 
 def read_json(path: Path, schema: str, *, kind: str, remedy: str = "") -> dict[str, Any]:

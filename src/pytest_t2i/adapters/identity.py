@@ -12,7 +12,7 @@ import inspect
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -144,7 +144,11 @@ def file_digest(path: Path) -> str:
     digests = _remembered()
     if name not in digests:
         digests[name] = _sha256(real)
-        _remember(digests)
+        with contextlib.suppress(OSError):
+            target = cache_file()
+            with temporary_beside(target).open("x", encoding="utf-8") as file:
+                json.dump(digests, file)
+            Path(file.name).replace(target)
     return digests[name]
 
 
@@ -184,12 +188,3 @@ def _remembered() -> dict[str, str]:
     except (OSError, ValueError):
         return {}
     return digests if isinstance(digests, dict) else {}
-
-
-def _remember(digests: Mapping[str, str]) -> None:
-    # A cache that cannot be written only costs time at the next run.
-    with contextlib.suppress(OSError):
-        target = cache_file()
-        with temporary_beside(target).open("x", encoding="utf-8") as file:
-            json.dump(digests, file)
-        Path(file.name).replace(target)

@@ -309,7 +309,13 @@ class RewritingAudit(ContrastAudit):
             yield Row(name, "model", "model", share, {}, {}, counts, absent)
         yield from _words(model)
         rows = [_prompt_row(member) for member in members]
-        yield from sorted(rows, key=lambda row: (-_people_added(row), -row.counts[REWRITTEN]))
+        yield from sorted(
+            rows,
+            key=lambda row: (
+                -sum(row.counts.get(kind, 0) for kind in KINDS),
+                -row.counts[REWRITTEN],
+            ),
+        )
 
     def in_words(self, rows: Rows) -> str:
         """Return what was added, in a line."""
@@ -392,10 +398,6 @@ def _prompt_row(member: DrawnPrompt) -> Row:
         | {kind: hits for kind, (hits, images) in added.items() if images or not told},
         "" if told else "no image has a revised prompt",
     )
-
-
-def _people_added(row: Row) -> int:
-    return sum(row.counts.get(kind, 0) for kind in KINDS)
 
 
 def _share(row: Row | None) -> str:

@@ -109,14 +109,10 @@ def _known(word: str) -> tuple[str, str]:
     return OWN, word
 
 
-def _calibration_of(model: str) -> Calibrated | None:
-    entry = read_catalogues(Registries().catalogues).models.get(model)
-    return entry.calibration() if entry else None
-
-
 def _judged(model: str, axes: Sequence[Axis]) -> tuple[Axis, ...]:
     """Return the axes with the words that a model can be judged by, and say which are left out."""
-    calibration = _calibration_of(model)
+    entry = read_catalogues(Registries().catalogues).models.get(model)
+    calibration = entry.calibration() if entry else None
     if calibration is None:
         return tuple(axes)
     words = [tuple(_known_words(calibration, axis)) for axis in axes]

@@ -157,7 +157,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(paper: str | None, *, is_list: bool, row: str | None) -> int:
     """List, or run what is there; return 1 where a command failed, 3 where none was run."""
-    documents = _documents(paper)
+    everything = reproduction().document
+    names = {None: tuple(everything), "wu": ("wu", CONFERENCE)}.get(paper, (str(paper),))
+    documents: dict[str, Sequence[ReproducedTable]] = {
+        name: everything[name].rows for name in names
+    }
     if row is not None:
         documents = _only(documents, row)
     if is_list:
@@ -165,12 +169,6 @@ def run(paper: str | None, *, is_list: bool, row: str | None) -> int:
             print(line)  # noqa: T201 - Markdown is not wrapped
         return 0
     return _run_all(documents)
-
-
-def _documents(paper: str | None) -> dict[str, Sequence[ReproducedTable]]:
-    everything = reproduction().document
-    names = {None: tuple(everything), "wu": ("wu", CONFERENCE)}.get(paper, (str(paper),))
-    return {name: everything[name].rows for name in names}
 
 
 def _only(

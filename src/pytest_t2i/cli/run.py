@@ -17,7 +17,7 @@ from pytest_t2i.option_names import GROUPS, LOADED, OPTIONS, TYPED
 from pytest_t2i.reading import read_toml
 
 if TYPE_CHECKING:
-    from pytest_t2i.data import Money
+    pass
 
 TELLS_PROGRESS = True
 INI_FILES = {
@@ -195,7 +195,9 @@ def _listed(arguments: Sequence[str]) -> Iterator[str]:
             f"{shlex.join(unknown)}. t2i run alone lists the suites; --model, --images and --price "
             "go with the list"
         )
-    money = _price(options.price)
+    from pytest_t2i.settings import price
+
+    money = None if options.price is None else price("--price", options.price)
     pace = rate(None, None, options.model)
     per_prompt, found = _suites_with_images(options.images)
     yield _images_per_prompt(per_prompt, options.images)
@@ -231,12 +233,6 @@ def _images_per_prompt(count: int, option: str | None) -> str:
         source = "the default"
     change = "" if option is not None else "; --images N changes it"
     return f"images: {count} per prompt ({source}{change}), unless a suite sets its own"
-
-
-def _price(text: str | None) -> Money | None:
-    from pytest_t2i.settings import price
-
-    return None if text is None else price("--price", text)
 
 
 def _suites_with_images(images: str | None) -> tuple[int, list[_Suite]]:

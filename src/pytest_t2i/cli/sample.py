@@ -60,17 +60,6 @@ class PictureManifest:
         write_whole(self.folder / MANIFEST, text.getvalue().encode())
 
 
-def _sample_images(
-    record: RunRecord, source: Path, folder: Path, per_prompt: int, seed: int
-) -> int:
-    """Copy randomly chosen images of every prompt; return how many."""
-    picks = choose(record, per_prompt, seed)
-    if not picks:
-        raise ConfigurationError(f"{source} names no image that is still there")
-    copy(picks, folder)
-    return len(picks)
-
-
 class Chosen(NamedTuple):
     """An image that is copied."""
 
@@ -166,7 +155,12 @@ def run(
     record = located(read_run(source), source, [store] if store else [])
     labels = ""
     if objects is None:
-        summary = several(_sample_images(record, source, folder, per_prompt, seed), "image")
+        # Copy randomly chosen images of every prompt; return how many.
+        picks = choose(record, per_prompt, seed)
+        if not picks:
+            raise ConfigurationError(f"{source} names no image that is still there")
+        copy(picks, folder)
+        summary = several(len(picks), "image")
     else:
         count = _sample_objects(record, store or store_of_run(source), folder, objects, seed)
         summary, labels = several(count, "object"), " --labels yes-no"

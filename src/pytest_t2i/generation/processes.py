@@ -62,7 +62,10 @@ def begin(
         if not models:
             factory, options = _unpacked(name, recipe)
             models.append(factory(replace(options, device=device)))
-            _use_threads(threads)
+            # Let torch use so many threads, without loading it for a model that needs none of it.
+            os.environ["OMP_NUM_THREADS"] = str(threads)  # read by a torch that is loaded later
+            if "torch" in sys.modules:
+                sys.modules["torch"].set_num_threads(threads)
         return models[0]
 
     _Own.executor = InProcess(name, model, BatchSize(batch, known), _Own.notes.append)
@@ -82,13 +85,6 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-def _use_threads(count: int) -> None:
-    """Let torch use so many threads, without loading it for a model that needs none of it."""
-    os.environ["OMP_NUM_THREADS"] = str(count)  # read by a torch that is loaded later
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(count)
 
 
 def make_part(part: list[Request]) -> Made:

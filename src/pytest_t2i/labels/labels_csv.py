@@ -91,13 +91,8 @@ def _read_log(folder: Path) -> Iterator[Word]:
             try:
                 yield msgspec.json.decode(line, type=Word).with_texts(of_cell)
             except (msgspec.MsgspecError, RecursionError) as error:
-                if number < len(lines) and not _is_part(line):
+                if number < len(lines) and line.endswith("}"):
                     raise FileFormatError(path, f"{error}.", where=f"line {number}") from None
-
-
-def _is_part(line: str) -> bool:
-    """Whether a line was cut short, as by a full disk: its JSON object is not closed."""
-    return not line.endswith("}")
 
 
 FILE_NAME = "labels.csv"
@@ -194,7 +189,9 @@ def _write(folder: Path, labels: Iterable[Label]) -> None:
     table, draft = folder / FILE_NAME, folder / f".{FILE_NAME}.new"
     try:
         write_whole(draft, text.getvalue().encode())
-        _flush(draft)
+        # Write a file to the disk, so that the log is not removed before the table is there.
+        with draft.open("rb+") as stream:
+            os.fsync(stream.fileno())
         _check_read_back(table, draft, vocabulary, expected)
         draft.replace(table)
     except OSError as error:
@@ -222,12 +219,6 @@ def _check_read_back(
             f"{table}: expected to read back the labels as they were written{because}. The table "
             f"and the log {LOG_NAME} beside it stay as they are: no label is lost"
         )
-
-
-def _flush(file: Path) -> None:
-    """Write a file to the disk, so that the log is not removed before the table is there."""
-    with file.open("rb+") as stream:
-        os.fsync(stream.fileno())
 
 
 def record(folder: Path, label: Label) -> None:

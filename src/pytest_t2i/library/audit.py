@@ -384,7 +384,13 @@ class Audited:
                 }
                 row = rows.setdefault(member_id, described)
                 row |= {name: row.get(name) or described[name] for name in described}
-                row |= _cells(metric, measurement)
+                # The estimate and the ends of its interval by column; NaN without evidence.
+                interval = measurement.interval
+                parts = ("estimate", "low", "high")
+                values = (
+                    math.nan if interval is None else getattr(interval, part) for part in parts
+                )
+                row |= dict(zip(_columns(metric), values, strict=True))
                 if measurement.interval is None:
                     reasons = [row.get("reason", ""), f"{metric}: {measurement.absent}"]
                     row["reason"] = "; ".join(filter(None, reasons))
@@ -485,14 +491,6 @@ def _measurement(owner: str, value: Any, name: str) -> Measurement | None:
 
 def _columns(metric: str) -> tuple[str, str, str]:
     return metric, f"{metric}_low", f"{metric}_high"
-
-
-def _cells(metric: str, measurement: Measurement) -> dict[str, float]:
-    """Return the estimate and the ends of its interval by column; NaN without evidence."""
-    interval = measurement.interval
-    parts = ("estimate", "low", "high")
-    values = (math.nan if interval is None else getattr(interval, part) for part in parts)
-    return dict(zip(_columns(metric), values, strict=True))
 
 
 def _member_of(case: SelectedTest) -> str:

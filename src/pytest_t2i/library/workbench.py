@@ -110,7 +110,12 @@ class Workbench:
         Raises:
             T2IError: a name is unknown, or settings cannot be used.
         """
-        _free_pipelines()
+        # Free what pipelines held that nothing uses any more; each refers to itself.
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            gc.collect()
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
         components = self.components.with_settings(replace(self.settings, **changed))
         if options is not None:
             entry = components.entry or ModelEntry(name, PIPELINES, options, batch=None)
@@ -232,12 +237,3 @@ class Workbench:
             requests = several(bill.spending.count.requests, "request")
             pictures = several(self._runner.work.made, "image")
             say(f"spent {spent} for {requests}; {pictures} made")
-
-
-def _free_pipelines() -> None:
-    """Free what pipelines held that nothing uses any more; each refers to itself."""
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()

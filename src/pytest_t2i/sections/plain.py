@@ -85,7 +85,9 @@ def _value(plain: Any, hint: Any) -> Any:
         return _record(plain, allowed)
     if isinstance(plain, list):
         return _items(plain, allowed)
-    literals = [each for member in allowed for each in get_args(member) if _is_literal(member)]
+    literals = [
+        each for member in allowed for each in get_args(member) if (get_origin(member) is Literal)
+    ]
     kinds = tuple(member for member in allowed if isinstance(member, type))
     # A whole number stands for a number; a flag for neither.
     kinds += (int,) if float in kinds else ()
@@ -124,10 +126,6 @@ def _items(plain: list[Any], allowed: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _members(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-
-
-def _is_literal(member: Any) -> bool:
-    return get_origin(member) is Literal
 
 
 def _words(allowed: tuple[Any, ...]) -> str:

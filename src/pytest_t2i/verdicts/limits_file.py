@@ -117,11 +117,8 @@ def read_limits(path: Path) -> dict[str, Limit]:
     ``[similarity_gap.image]`` is ``similarity_gap.image``. A value is a number, or a table of
     limit, reason and author. FileFormatError names the key.
     """
-    return _limits_in_table(path, read_toml(path))
-
-
-def _limits_in_table(path: Path, table: Mapping[str, Any]) -> dict[str, Limit]:
-    """Return the limits of the table of a limits file, by name; FileFormatError names the key."""
+    # The limits of the table of a limits file, by name; FileFormatError names the key.
+    table = read_toml(path)
     limits: dict[str, Limit] = {}
     _collect(path, table, "", limits)
     return limits

@@ -162,7 +162,9 @@ def _of_model(before: Side, now: Side) -> Iterator[Component]:
     if before.model is None and same_model:
         # Equal fingerprints are equal parts.
         old = new
-        before = _with_model(before, new)
+        from dataclasses import replace
+
+        before = replace(before, model=new)
     by_parts = before.has_parts and now.has_parts and old.get("pipeline") == new.get("pipeline")
     if not by_parts:
         yield Component(MODEL, "model", _model_words(before), _model_words(now))
@@ -208,12 +210,6 @@ def _component_kind(part: str) -> str:
     ('text encoder', 'part')
     """
     return next((kind for start, kind in KINDS.items() if part.startswith(start)), "part")
-
-
-def _with_model(side: Side, model: Mapping[str, str]) -> Side:
-    from dataclasses import replace
-
-    return replace(side, model=model)
 
 
 def _model_words(side: Side) -> str | None:

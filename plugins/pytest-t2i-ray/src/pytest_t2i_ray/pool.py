@@ -211,7 +211,11 @@ class Pool:
 
     def _replace(self, actor: Actor, error: Exception) -> None:
         if not actor.is_there:
-            self._count_failed_start(error)
+            self._failed_starts += 1
+            if self._failed_starts >= TRIES * self.count:
+                raise GenerationError(
+                    f"executor 'ray': actors end before they make an image: {_short(error)}"
+                )
         self.ray.kill(actor.handle)
         self._actors[self._actors.index(actor)] = Actor(self.start())
 
@@ -235,13 +239,6 @@ class Pool:
             f"each time their actor was lost: {_short(error)}. What was made before is kept; "
             "a smaller --t2i-batch needs less memory."
         )
-
-    def _count_failed_start(self, error: Exception) -> None:
-        self._failed_starts += 1
-        if self._failed_starts >= TRIES * self.count:
-            raise GenerationError(
-                f"executor 'ray': actors end before they make an image: {_short(error)}"
-            )
 
     def _mind_the_time(self) -> None:
         """Note what the pool waits for, and raise GenerationError after the time limit."""

@@ -347,15 +347,17 @@ def load(options: LoadOptions) -> FacePlusPlus:
     """
     credentials = Credentials.from_environment()
     try:
-        return FacePlusPlus(Client(options.source or _address(), credentials, options.answers))
+        return FacePlusPlus(
+            Client(
+                options.source or (os.environ.get(ADDRESS, "").strip() or DEFAULT_ADDRESS),
+                credentials,
+                options.answers,
+            )
+        )
     except ConfigurationError as error:
         problem = str(error)
     # Raised anew: the frames of the first error hold the address, which may contain the key.
     raise ConfigurationError(problem)
-
-
-def _address() -> str:
-    return os.environ.get(ADDRESS, "").strip() or DEFAULT_ADDRESS
 
 
 class FacePlusPlus(CountedPart):

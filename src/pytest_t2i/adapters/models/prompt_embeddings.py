@@ -96,7 +96,10 @@ class TextBank:
             is_last = place == len(self._family.sequence) - 1
             length = len(rows) - start if is_last else self._pipeline.tokenizer_max_length
             if tokenizer is not None:
-                parts.append(rows[start : start + _n_tokens(tokenizer, prompt, length)])
+                encoded = tokenizer(
+                    prompt, padding="max_length", max_length=length, truncation=True
+                )
+                parts.append(rows[start : start + int(sum(encoded["attention_mask"]))])
             start += length
         embedding: np.ndarray = torch.cat(parts).numpy()
         return embedding
@@ -144,11 +147,6 @@ class TextBank:
             for name, value in embeddings.items()
             if name.startswith("negative") == is_negative
         }
-
-
-def _n_tokens(tokenizer: Any, text: str, length: int) -> int:
-    encoded = tokenizer(text, padding="max_length", max_length=length, truncation=True)
-    return int(sum(encoded["attention_mask"]))
 
 
 def _size(embeds: Embeds) -> int:

@@ -246,10 +246,12 @@ class TripletSamples:
             )
         images = sum(3 * len(member.seeds) for member in self.members)
         is_of_model = len(self.members) != 1
+        # A remark where the model ignores seeds, so that images are no pairs.
+        is_unpaired = space != PROMPT and any(m.observations.draws_anew() for m in self.members[:1])
         return units.measured(
             GAP,
             f"{'model' if is_of_model else self.members[0].id} {space_words(space)}",
-            (self._widest(units), *self._unpaired(space)),
+            (self._widest(units), *((UNPAIRED,) if is_unpaired else ())),
             is_of_model=is_of_model,
             images=images,
             evidence=evidence,
@@ -297,11 +299,6 @@ class TripletSamples:
         if units.members:
             return "a single value shows no spread: take more triplets or images"
         return f"this model does not show its {space} space"
-
-    def _unpaired(self, space: str) -> tuple[str, ...]:
-        """Return a remark where the model ignores seeds, so that images are no pairs."""
-        is_unpaired = space != PROMPT and any(m.observations.draws_anew() for m in self.members[:1])
-        return (UNPAIRED,) if is_unpaired else ()
 
     def _widest(self, units: Units[Unit]) -> str:
         if len(units.members) != len(self.members) or not units.members:

@@ -50,7 +50,11 @@ def shares_of_model(samples: DetectedPrompts) -> dict[str, Interval]:
 def parity_difference(samples: DetectedPrompts, axis: str, label: str = "") -> Measurement:
     """Measure the largest minus the smallest share of a label (default: men) among concepts."""
     groups = by_concept(samples.members, axis)
-    counted = _checked_label(samples, label)
+    labels = samples.members[0].groups if samples.members else {MALE: 0}
+    if (label or MALE) not in labels:
+        remedy = f"Name one: demographic_parity_difference(axis, {next(iter(labels))!r})"
+        raise UnknownNameError("label of the detector", label or MALE, labels, remedy)
+    counted = label or MALE
     by_group = CountedGroups.of(samples, axis, counted)
     images = by_group.images
     interval, remarks = None, []
@@ -129,14 +133,6 @@ class CountedGroups(NamedTuple):
             self.samples.readings, self, lambda way, side: way.p_values(bound, side)
         )
         return found
-
-
-def _checked_label(samples: DetectedPrompts, label: str) -> str:
-    labels = samples.members[0].groups if samples.members else {MALE: 0}
-    if (label or MALE) not in labels:
-        remedy = f"Name one: demographic_parity_difference(axis, {next(iter(labels))!r})"
-        raise UnknownNameError("label of the detector", label or MALE, labels, remedy)
-    return label or MALE
 
 
 def _worst_case(groups: Mapping[str, Sequence[DetectedPrompt]], label: str) -> Bounds | None:

@@ -36,7 +36,11 @@ def _limit_of(test: SelectedTest, comparison: Comparison, limits: LimitFiles) ->
 
 def undecidable(session: Session, limits: LimitFiles) -> Iterator[str]:
     """Yield a line for each test function with checks that the requested images cannot decide."""
-    for cases in _functions(session.tests.values()):
+    tests = session.tests.values()
+    functions: dict[str, list[SelectedTest]] = {}
+    for test in tests:
+        functions.setdefault(test.function, []).append(test)
+    for cases in functions.values():
         for comparison in cases[0].comparisons:
             # The test itself reports an error in its limit.
             with suppress(T2IError):
@@ -53,13 +57,6 @@ def _of_comparison(
         if comparison.fixture in audit.fixtures
         for line in audit.too_few(comparison.metric, bound, cases, level)
     ]
-
-
-def _functions(tests: Iterable[SelectedTest]) -> Iterable[list[SelectedTest]]:
-    functions: dict[str, list[SelectedTest]] = {}
-    for test in tests:
-        functions.setdefault(test.function, []).append(test)
-    return functions.values()
 
 
 WHOLE = (

@@ -124,12 +124,11 @@ def bare(answer: str) -> str:
     The time grows linearly with the length of the answer.
     """
     lines = answer.split("\n")
-    opening = next((n for n, line in enumerate(lines) if _opens_fence(line)), len(lines))
+    opening = next(
+        (n for n, line in enumerate(lines) if line.rstrip().removesuffix("json").endswith(FENCE)),
+        len(lines),
+    )
     for n in range(opening + 1, len(lines)):
         if lines[n].lstrip().startswith(FENCE):
             return "\n".join(lines[opening + 1 : n])
     return answer
-
-
-def _opens_fence(line: str) -> bool:
-    return line.rstrip().removesuffix("json").endswith(FENCE)
