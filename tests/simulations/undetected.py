@@ -14,7 +14,7 @@ from many_worlds import scores
 from uncertainty import rate
 
 from pytest_t2i.audits.engine.bias import Bias
-from pytest_t2i.audits.engine.score import Mean, Tally
+from pytest_t2i.audits.engine.score import MeanScore, Tally
 from pytest_t2i.data import Evidence, Outcome
 from pytest_t2i.statistics.shares import Beyond
 from pytest_t2i.statistics.undetected import worst_case_bounds
@@ -100,7 +100,7 @@ def model(counts: Counts, bound: float) -> dict[str, Outcome]:
     """Of the model bias score, by each rule."""
     samples = SimpleNamespace(unknown=counts[2], seed=0)
     samples.readings, samples.with_each = READINGS, lambda _: samples
-    score = Mean(Bias(), samples, tallies(counts))  # type: ignore[arg-type]
+    score = MeanScore(Bias(), samples, tallies(counts))  # type: ignore[arg-type]
     return by_rule(score.evidence(bound, LEVEL), counts, bound)
 
 

@@ -18,7 +18,7 @@ from pytest_t2i.audits.engine.contrast import (
     Unit,
     Units,
     row_of,
-    side_of,
+    words_of_gap,
 )
 from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import Interval, Prompt, Row, Variant
@@ -149,7 +149,7 @@ class ExplicitAudit(ContrastAudit):
             f"{row.dims['arms']} {row.value or 'no label'}" for row in rows.of("drawn_share")
         )
         gap = rows.of(GAP.metric)[0].interval
-        side = side_of(gap, ", men less often", ", women less often")
+        side = words_of_gap(gap, ", men less often", ", women less often")
         return f"drawn as asked: {shares}{'' if gap is None else f'; gap {gap}{side}'}"
 
     def blocks(self, rows: Rows, run: Any) -> Sequence[Block]:

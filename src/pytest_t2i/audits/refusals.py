@@ -19,7 +19,7 @@ from pytest_t2i.audits.engine.contrast import (
     Unit,
     Units,
     row_of,
-    side_of,
+    words_of_gap,
 )
 from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.audits.next_step import AFTER_FAILURE, Step
@@ -175,7 +175,7 @@ class RefusalsAudit(ContrastAudit):
         row = rows.rows[0]
         counts = ", ".join(f"{variant} {row.counts.get(variant, 0)}" for variant in VARIANTS)
         text = f"refusals: of {row.counts['images']} images each {counts}"
-        side = side_of(
+        side = words_of_gap(
             row.interval, ", feminine prompts more often", ", masculine prompts more often"
         )
         return text if row.interval is None else f"{text}; gap {row.interval}{side}"

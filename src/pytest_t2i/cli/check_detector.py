@@ -46,7 +46,7 @@ from pytest_t2i.metrics.stereotypes import attribute_log_odds
 from pytest_t2i.prompts.stereotypes import builtin_stereotypes, check_descriptions
 from pytest_t2i.reporting.audit_sections import table_cell_text
 from pytest_t2i.reporting.terminal import terminal_lines
-from pytest_t2i.runs.session.judges import facts_of, judge_notes
+from pytest_t2i.runs.session.judges import judge_notes, recorded_judge
 from pytest_t2i.runs.session.session import Session
 from pytest_t2i.sections import Section
 from pytest_t2i.settings import whole
@@ -336,7 +336,7 @@ def _judge_lines(trial: Trial, judge: Judge, components: Components) -> Iterator
         words = ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items()))
         share = share_interval(abstained, answered, trial.level)
         yield f"abstains: {_interval(share)}{f' ({words})' if words else ''}"
-    yield from judge_notes({trial.detector: facts_of(judge)})
+    yield from judge_notes({trial.detector: recorded_judge(judge)})
     price, total = components.judge_price, 1000 + 1000 // ONE_IN
     cost = "" if price is None else f", {price.times(total)} at {price}"
     if judge.panel.judges_twice:

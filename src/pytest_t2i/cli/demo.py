@@ -33,7 +33,7 @@ SHIPPED = files("pytest_t2i.cli") / "shipped"
 ARCHIVE, LIMITS = "demo.zip", "limits.toml"
 
 
-class Picture(msgspec.Struct):
+class DemoPicture(msgspec.Struct):
     """A row of the manifest: a thumbnail, and the detection of the full picture."""
 
     file: str
@@ -57,7 +57,7 @@ class ShippedModel(msgspec.Struct):
     source: str
     """The model in a line."""
     detector: str
-    images: list[Picture]
+    images: list[DemoPicture]
 
     @property
     def prompts(self) -> list[Prompt]:

@@ -40,7 +40,7 @@ done with the pictures of the batch before."""
 PROCESSOR = "cpu"
 
 
-class Found(NamedTuple):
+class FoundSize(NamedTuple):
     """The batch size found for one device and picture size."""
 
     images: Annotated[int, msgspec.Meta(ge=1, le=MOST)]
@@ -53,7 +53,7 @@ class Told(NamedTuple):
     """The batch size that a process found for one place (device and picture size)."""
 
     place: str
-    found: Found
+    found: FoundSize
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ class BatchSize:
 
     now: int
     """Size of the next batch."""
-    known: dict[str, Found] | None = None
+    known: dict[str, FoundSize] | None = None
     """Place (device and picture size) -> batch size found; None where the user gave one."""
     place: str = ""
     """Device and picture size of the present images; "" before the first."""
@@ -97,7 +97,7 @@ class BatchSize:
             return
         self.place, self._best = place, 0.0
         self._seconds.clear()
-        self.now = self.known.setdefault(place, Found(FIRST)).images
+        self.now = self.known.setdefault(place, FoundSize(FIRST)).images
 
     def apart(self) -> BatchSize:
         """A separate batch size for images that need more memory; it is not stored."""
@@ -134,7 +134,7 @@ class BatchSize:
             elif images >= MOST or (images >= USUAL and self._best < LARGE_GAIN * best):
                 self._settle(images)
             else:
-                self._note(Found(min(STEP * images, MOST)))
+                self._note(FoundSize(min(STEP * images, MOST)))
 
     def too_many(self, images: int) -> None:
         """Reduce the size: a batch of so many images did not fit into the device's memory."""
@@ -160,9 +160,9 @@ class BatchSize:
         return f"{several(self.now, 'image')} per batch ({how}, on {self.place})"
 
     def _settle(self, images: int) -> None:
-        self._note(Found(images, is_settled=True))
+        self._note(FoundSize(images, is_settled=True))
 
-    def _note(self, finding: Found) -> None:
+    def _note(self, finding: FoundSize) -> None:
         self.now = finding.images
         if self.known is not None:
             self.known[self.place] = finding
@@ -189,17 +189,17 @@ def device_of(model: Any) -> str:
     return str(dict(getattr(model, "provenance", {})).get("device_name", ""))
 
 
-def remembered(store: Store, fingerprint: str, say: Callable[[str], None]) -> dict[str, Found]:
+def remembered(store: Store, fingerprint: str, say: Callable[[str], None]) -> dict[str, FoundSize]:
     """A model's batch sizes in the store; {} with a note where they cannot be read."""
     name = FactKind.BATCH.of(fingerprint)
     try:
-        return msgspec.convert(store.fact(name) or {}, dict[str, Found])
+        return msgspec.convert(store.fact(name) or {}, dict[str, FoundSize])
     except msgspec.ValidationError as error:
         say(f"the batch size in the store cannot be read and is searched for anew: {error}")
         return {}
 
 
-def remember(store: Store, fingerprint: str, known: Mapping[str, Found]) -> None:
+def remember(store: Store, fingerprint: str, known: Mapping[str, FoundSize]) -> None:
     """Store batch sizes, beside those that other processes stored for other devices."""
     before = remembered(store, fingerprint, lambda _: None)
     if before != (after := {**before, **known}):

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
-from pytest_t2i.generation.batch_size import BATCHES, BatchSize, Found, Told
+from pytest_t2i.generation.batch_size import BATCHES, BatchSize, FoundSize, Told
 from pytest_t2i.generation.executors import InProcess, devices, in_process
 from pytest_t2i.protocols import Executor, ExecutorOptions, LoadOptions
 
@@ -49,7 +49,7 @@ def begin(
     name: str,
     recipe: bytes,
     batch: int,
-    known: dict[str, Found] | None,
+    known: dict[str, FoundSize] | None,
     threads: int,
     device: str,
 ) -> None:

@@ -165,7 +165,7 @@ class Lines:
         return f"{count}/{total}, {pace(count, seconds)}, {clock_time(left)} left"
 
 
-class Bar:
+class ProgressBar:
     """A bar with done/total, time left and images per second, before the words that may be cut."""
 
     def __init__(self, file: TextIO) -> None:
@@ -234,5 +234,5 @@ def terminal_progress(file: TextIO | None = None) -> Progress:
     """A bar on a terminal and in a notebook, plain lines elsewhere; None is the standard output."""
     file = file or sys.stdout
     if file.isatty() or (file is sys.stdout and "ipykernel" in sys.modules):
-        return Bar(file)
+        return ProgressBar(file)
     return Lines(partial(print, file=file, flush=True))

@@ -22,7 +22,7 @@ from pytest_t2i.reading import TABLE, check_length, content_of, read_text
 LOG_NAME = ".labels.log"
 
 
-class Word(msgspec.Struct):
+class LoggedWord(msgspec.Struct):
     """One line of the log: a label, or the removal of one (``label`` is null)."""
 
     file: str
@@ -38,7 +38,7 @@ class Word(msgspec.Struct):
             return None
         return Label(self.file, self.label, self.annotator, self.reason, self.prompt, self.model)
 
-    def with_texts(self, of: Callable[[str], str]) -> Word:
+    def with_texts(self, of: Callable[[str], str]) -> LoggedWord:
         """Return the word with ``of`` applied to every text."""
         texts = {
             name: of(text)
@@ -48,7 +48,7 @@ class Word(msgspec.Struct):
         return msgspec.structs.replace(self, **texts)
 
 
-def _add(folder: Path, word: Word) -> None:
+def _add(folder: Path, word: LoggedWord) -> None:
     """Append a label or its removal to the log; StoreError where it cannot be written."""
     path = folder / LOG_NAME
     line = msgspec.json.encode(word.with_texts(_as_kept))
@@ -79,7 +79,7 @@ def _is_cut_short(path: Path) -> bool:
         return file.read(1) != b"\n"
 
 
-def _read_log(folder: Path) -> Iterator[Word]:
+def _read_log(folder: Path) -> Iterator[LoggedWord]:
     """Yield the lines, oldest first; lines that were cut short are left out."""
     path = folder / LOG_NAME
     if not path.exists():
@@ -89,7 +89,7 @@ def _read_log(folder: Path) -> Iterator[Word]:
         if line:
             check_length(path, line, f"line {number}")
             try:
-                yield msgspec.json.decode(line, type=Word).with_texts(of_cell)
+                yield msgspec.json.decode(line, type=LoggedWord).with_texts(of_cell)
             except (msgspec.MsgspecError, RecursionError) as error:
                 if number < len(lines) and line.endswith("}"):
                     raise FileFormatError(path, f"{error}.", where=f"line {number}") from None
@@ -231,13 +231,13 @@ def record(folder: Path, label: Label) -> None:
     """
     vocabulary_of(folder).check(label.label)
     with _lock(folder):
-        _add(folder, Word(**asdict(label)))
+        _add(folder, LoggedWord(**asdict(label)))
 
 
 def forget(folder: Path, file: str, annotator: str) -> None:
     """Remove an annotator's label of a file."""
     with _lock(folder):
-        _add(folder, Word(file, annotator, None))
+        _add(folder, LoggedWord(file, annotator, None))
 
 
 def compact(folder: Path) -> None:
@@ -311,7 +311,7 @@ def _label(path: Path, row: CsvRow, vocabulary: Vocabulary) -> Label:
         raise FileFormatError(path, f"{error}.", where=row.where) from None
 
 
-def _of_log(folder: Path, word: Word, vocabulary: Vocabulary) -> Label | None:
+def _of_log(folder: Path, word: LoggedWord, vocabulary: Vocabulary) -> Label | None:
     try:
         label = word.as_label()
         if label is not None:

@@ -53,10 +53,10 @@ def exit_status_of(record: RunRecord) -> int:
     return INCONCLUSIVE_STATUS if record.sets_status else int(pytest.ExitCode.OK)
 
 
-def worst(statuses: Iterable[int]) -> int:
+def worst_status(statuses: Iterable[int]) -> int:
     """Return the worst exit status of several models.
 
-    >>> worst([0, 6, 0]), worst([6, 1])
+    >>> worst_status([0, 6, 0]), worst_status([6, 1])
     (6, 1)
     """
     return int(min(statuses, key=WORST.index))

@@ -107,7 +107,7 @@ class Workers:
         counted = self._counted()
         if not self._parts:
             return False
-        self._session.work = merged(part.work for part in self._parts)
+        self._session.work = _merged(part.work for part in self._parts)
         self._session.work.paid, self._session.work.judge_paid, self._session.work.faults = counted
         if (mitigating := self._session.components.mitigating()) is not None:
             mitigating.adopt(self._parts[0].counterparts)
@@ -191,7 +191,7 @@ def _progress_file(session: Session) -> Path:
     return session.store.folder / "locks" / f"{session.components.run_id}.progress"
 
 
-def merged(parts: Iterable[Work]) -> Work:
+def _merged(parts: Iterable[Work]) -> Work:
     """Return the sum of several workers' counts."""
     total = Work()
     for part in parts:

@@ -27,8 +27,8 @@ from pytest_t2i.adapters.detectors.parts import (
     clip_part,
     crop_part,
     face_part,
-    named,
     person_part,
+    with_role,
 )
 from pytest_t2i.adapters.detectors.screening import look_for_faces, passed_on, screened
 from pytest_t2i.data import Attribute, Box, Detection, Undetected, digest
@@ -98,8 +98,8 @@ class ClipEnhance:
         """Parts and thresholds."""
         return {
             **self.clip.provenance,
-            **named("face", self.faces),
-            **named("person", self.persons),
+            **with_role("face", self.faces),
+            **with_role("person", self.persons),
             "second person": f"more than {self._second:g} of the first is multiple_people",
             "outside of the person": self._crop,
         }

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_t2i.adapters.detectors.clip import GENDER, ClipDetector
-from pytest_t2i.adapters.detectors.parts import clip_part, face_part, named
+from pytest_t2i.adapters.detectors.parts import clip_part, face_part, with_role
 from pytest_t2i.adapters.detectors.screening import look_for_faces, passed_on, screened
 from pytest_t2i.data import Attribute, Detection, Undetected, digest
 from pytest_t2i.protocols import FaceDetector, LoadOptions
@@ -67,7 +67,7 @@ class ClipProb:
         """Parts and thresholds."""
         return {
             **self.clip.provenance,
-            **named("face", self.faces),
+            **with_role("face", self.faces),
             "least probability": str(self._least),
         }
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pytest_t2i.adapters.detectors.parts import face_part, named
+from pytest_t2i.adapters.detectors.parts import face_part, with_role
 from pytest_t2i.adapters.detectors.screening import look_for_faces, screened
 from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import Box, Detection, Undetected, digest
@@ -178,7 +178,7 @@ class SkinTone:
     @property
     def provenance(self) -> Mapping[str, str]:
         """The facts behind the fingerprint, readable."""
-        return {**named("face", self._faces), "scikit-image": version("scikit-image")}
+        return {**with_role("face", self._faces), "scikit-image": version("scikit-image")}
 
     def look_ahead(self, images: Sequence[Image]) -> None:
         """Find the faces on the processor."""

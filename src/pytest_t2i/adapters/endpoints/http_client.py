@@ -270,7 +270,7 @@ class HttpClient:
         An address is fetched without the key, from a public host or the service's own.
         """
         text = text.strip()
-        return decoded(text) if text[:5].lower() == "data:" else self._fetched(text, seconds)
+        return decoded_body(text) if text[:5].lower() == "data:" else self._fetched(text, seconds)
 
     def _fetched(self, text: str, seconds: float) -> bytes:
         try:
@@ -293,7 +293,7 @@ class HttpClient:
         return bytes(reply.content)
 
 
-def decoded(text: str) -> bytes:
+def decoded_body(text: str) -> bytes:
     """A picture in base64, of either alphabet, with or without padding and a data URL's head."""
     head, comma, letters = text.partition(",")
     letters = unquote(letters) if comma else head

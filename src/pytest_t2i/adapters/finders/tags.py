@@ -39,7 +39,7 @@ class Tags(Protocol):
         """Names for one RGB picture, each once, in lower case."""
 
 
-class Vocabulary:
+class TagVocabulary:
     """The same names for every picture."""
 
     def __init__(self, words: Sequence[str], place: str = "given") -> None:
@@ -54,7 +54,7 @@ class Vocabulary:
             raise FileFormatError(Path(place), problem)
 
     @classmethod
-    def read(cls, path: Path) -> Vocabulary:
+    def read(cls, path: Path) -> TagVocabulary:
         """Read a text file with one name a line.
 
         Raises:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.loading import needs
-from pytest_t2i.adapters.models.prompt_embeddings import Family
+from pytest_t2i.adapters.models.prompt_embeddings import EncoderFamily
 from pytest_t2i.prompts.words_in_prompts import attention_words
 
 with needs("the diffusers adapter", "diffusers"):
@@ -204,7 +204,7 @@ def _kind(pipeline: Any) -> type[Any] | None:
     )
 
 
-def word_tokens(pipeline: Any, family: Family, prompts: Sequence[str]) -> list[int]:
+def word_tokens(pipeline: Any, family: EncoderFamily, prompts: Sequence[str]) -> list[int]:
     """Indices of the tokens of all words of the prompts."""
     return sorted(
         {
@@ -217,7 +217,7 @@ def word_tokens(pipeline: Any, family: Family, prompts: Sequence[str]) -> list[i
 
 
 def word_maps(
-    sums: Sums, pipeline: Any, family: Family, prompts: Sequence[str], size: tuple[int, int]
+    sums: Sums, pipeline: Any, family: EncoderFamily, prompts: Sequence[str], size: tuple[int, int]
 ) -> list[np.ndarray]:
     """The maps of each picture, [n_words, height, width] float16, for ``attention_words``."""
     maps = _laid_out(sums, size)
@@ -269,7 +269,7 @@ def _shape(places: int, aspect: float) -> tuple[int, int]:
     return rows, places // rows
 
 
-def token_places(pipeline: Any, family: Family, prompt: str, word: str) -> list[int]:
+def token_places(pipeline: Any, family: EncoderFamily, prompt: str, word: str) -> list[int]:
     """Indices of a word's tokens among those of the prompt, repetitions included."""
     places: list[int] = []
     start = 0

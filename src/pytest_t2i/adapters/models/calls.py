@@ -14,7 +14,7 @@ from pytest_t2i.adapters.models.modular import (
     is_switched_off,
     parameters_of,
 )
-from pytest_t2i.adapters.models.prompt_embeddings import Family
+from pytest_t2i.adapters.models.prompt_embeddings import EncoderFamily
 from pytest_t2i.data import GenerationSettings
 from pytest_t2i.errors import (
     ConfigurationError,
@@ -42,7 +42,7 @@ BLANK = " "
 
 
 @dataclass(frozen=True, slots=True)
-class Rewriting:
+class RewritesPrompts:
     """A stage inside a pipeline that changes the prompt before it is drawn."""
 
     argument: str
@@ -57,9 +57,11 @@ class Rewriting:
 
 
 REWRITINGS = (
-    Rewriting("use_pe", False, "a language model in the pipeline rewrites prompts", "pe"),
-    Rewriting("enable_prompt_rewrite", False, "a language model in the pipeline rewrites prompts"),
-    Rewriting(
+    RewritesPrompts("use_pe", False, "a language model in the pipeline rewrites prompts", "pe"),
+    RewritesPrompts(
+        "enable_prompt_rewrite", False, "a language model in the pipeline rewrites prompts"
+    ),
+    RewritesPrompts(
         "complex_human_instruction",
         None,
         "the pipeline puts its instruction before prompts",
@@ -96,7 +98,7 @@ class Calls:
     """Builds the arguments of one pipeline's ``__call__``."""
 
     pipeline: Any
-    family: Family | None
+    family: EncoderFamily | None
     further: Mapping[str, Any]
     """Arguments of every call besides those of the settings."""
     rewrites: bool = True
@@ -133,7 +135,7 @@ class Calls:
         return takes and "guidance_scale" in self.accepted
 
     @property
-    def rewriting(self) -> Rewriting | None:
+    def rewriting(self) -> RewritesPrompts | None:
         """The stage that rewrites prompts; None where there is none."""
         for stage in REWRITINGS:
             has_part = not stage.needs or getattr(self.pipeline, stage.needs, None) is not None

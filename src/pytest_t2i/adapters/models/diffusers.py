@@ -32,7 +32,7 @@ from pytest_t2i.adapters.identity import file_digest, folder_digest
 from pytest_t2i.adapters.loading import hub_commit, needs
 from pytest_t2i.adapters.models.attention import Sums, observed, word_maps, word_tokens
 from pytest_t2i.adapters.models.calls import GUIDERS, Calls, pictures_of
-from pytest_t2i.adapters.models.modular import drawn, facts_of, is_modular, is_switched_off
+from pytest_t2i.adapters.models.modular import is_modular, is_switched_off, module_facts, run_blocks
 from pytest_t2i.adapters.models.pipeline_parts import (
     Parts,
     lora_file,
@@ -163,7 +163,7 @@ def _facts(
         "diffusers": diffusers.__version__,
         "transformers": transformers.__version__,
         **_rewriting(pipeline, options),
-        **facts_of(pipeline),
+        **module_facts(pipeline),
     }
 
 
@@ -511,7 +511,11 @@ class DiffusersModel:
                 text = self._text_arguments(self._rewritten.prompts(prompts, call), negative)
                 # Pictures of the four families leave the device as bytes, in one copy.
                 kind = "pil" if self._family is None else "pt"
-                run = partial(drawn, self.pipeline) if is_modular(self.pipeline) else self.pipeline
+                run = (
+                    partial(run_blocks, self.pipeline)
+                    if is_modular(self.pipeline)
+                    else self.pipeline
+                )
                 return run(**call, **text, generator=generators, output_type=kind)
         except T2IError:
             raise

@@ -56,7 +56,7 @@ def parameters_of(pipeline: Any) -> Mapping[str, inspect.Parameter]:
     }
 
 
-def facts_of(pipeline: Any) -> dict[str, str]:
+def module_facts(pipeline: Any) -> dict[str, str]:
     """What changes pictures and lies in no file: the blocks, and parts made from settings."""
     if not is_modular(pipeline):
         return {}
@@ -143,7 +143,7 @@ def is_switched_off(guider: Any) -> bool:
     return _config(guider).get("enabled") is False
 
 
-def drawn(pipeline: Any, prompt: Any, **call: Any) -> SimpleNamespace:
+def run_blocks(pipeline: Any, prompt: Any, **call: Any) -> SimpleNamespace:
     """Run the blocks; return the pictures, and the prompts where other ones were drawn."""
     state = pipeline(prompt=prompt, **call)
     text = state.get("prompt")

@@ -527,7 +527,7 @@ def row_of(
     )
 
 
-def side_of(gap: Interval | None, above: str, below: str) -> str:
+def words_of_gap(gap: Interval | None, above: str, below: str) -> str:
     """Return the words for a gap whose interval lies above 0, or below; "" where it holds 0."""
     if gap is None or gap.low <= 0.0 <= gap.high:
         return ""

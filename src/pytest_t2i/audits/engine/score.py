@@ -427,7 +427,7 @@ class ByLabels:
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
+class MeanScore:
     """The counts behind a mean over prompts, with its interval and evidence."""
 
     score: Score[Any]
@@ -439,7 +439,7 @@ class Mean:
     @classmethod
     def of(
         cls, score: Score[Any], samples: DetectedPrompts, correction: ByLabels | None = None
-    ) -> Mean:
+    ) -> MeanScore:
         """Make the mean from the detector's counts, or from the corrected ones."""
         if correction is None:
             return cls(score, samples, [score.plain_tally(sample) for sample in samples])
@@ -461,18 +461,18 @@ class Mean:
         """Return one-sided p-values that hold in all readings of the images."""
         del level
 
-        def p_values(mean: Mean, side: Beyond) -> PValues:
+        def p_values(mean: MeanScore, side: Beyond) -> PValues:
             return [mean.score.mean_p_value(mean.tallies, bound, side)]
 
         (found,) = weakest_evidence(self.samples.readings, self, p_values)
         return found
 
-    def with_each(self, change: Callable[[Any], Any]) -> Mean:
+    def with_each(self, change: Callable[[Any], Any]) -> MeanScore:
         """Return the mean with each sample changed; itself where none is, or people labelled."""
         samples = self.samples if self.correction else self.samples.with_each(change)
-        return self if samples is self.samples else Mean.of(self.score, samples)
+        return self if samples is self.samples else MeanScore.of(self.score, samples)
 
-    def at_worst(self, side: Beyond) -> Mean:
+    def at_worst(self, side: Beyond) -> MeanScore:
         """Return the mean with undetected images labelled so as to weaken a side most.
 
         With people's labels there is no worst case.
@@ -500,7 +500,7 @@ def of_model(
     if why_no_verdict:
         metric = score.metric_of_model
         return Measurement(metric, "model", None, absent=why_no_verdict, is_of_model=True)
-    mean = Mean.of(score, samples, correction)
+    mean = MeanScore.of(score, samples, correction)
     evidence_at, despite = whatever_some_show(
         mean.evidence,
         [] if correction else samples.without_verdict,
@@ -528,7 +528,7 @@ def of_model(
 
 def mean_interval_of(score: Score[DetectedPrompt], samples: DetectedPrompts) -> Interval | None:
     """Return the mean over prompts with its interval; None without an image that counts."""
-    mean = Mean.of(score, samples)
+    mean = MeanScore.of(score, samples)
     return mean.interval(samples.level) if mean.judged else None
 
 

@@ -41,7 +41,7 @@ class Asked(NamedTuple):
     direction: Prone
 
 
-class Found(NamedTuple):
+class Presence(NamedTuple):
     """How many images of a run show an attribute."""
 
     asked: Asked
@@ -98,13 +98,13 @@ class Addition:
     change: Interval
 
 
-def looked_for(run: Any) -> list[Found]:
+def looked_for(run: Any) -> list[Presence]:
     """Return the stereotypes of a run; raises ConfigurationError for rows that lack numbers."""
     rows = run.part("stereotypes")
     return [_found(row) for row in rows.of(METRIC, "stereotype")]
 
 
-def _found(row: Row) -> Found:
+def _found(row: Row) -> Presence:
     expected, direction = row.facts.get("expected"), row.facts.get("direction", "over")
     present, clear = (row.counts.get(name, 0) for name in ("present", "clear"))
     is_share = isinstance(expected, float | int) and 0.0 <= expected <= 1.0
@@ -115,10 +115,10 @@ def _found(row: Row) -> Found:
             f"present={present}, clear={clear}. Record the run again"
         )
     asked = Asked(str(row.facts.get("concept", "")), row.name, expected, direction)  # type: ignore[arg-type]
-    return Found(asked, present, clear, row.interval is not None)
+    return Presence(asked, present, clear, row.interval is not None)
 
 
-def _table_1(runs: Sequence[Any]) -> dict[Asked, list[Found | None]]:
+def _table_1(runs: Sequence[Any]) -> dict[Asked, list[Presence | None]]:
     founds = [{found.asked: found for found in looked_for(run)} for run in runs]
     every = dict.fromkeys(asked for of_run in founds for asked in of_run)
     return {asked: [of_run.get(asked) for of_run in founds] for asked in every}
@@ -245,7 +245,7 @@ def _heading(title: str, level: float) -> str:
 
 
 def _scores(
-    models: Sequence[str], rows: Mapping[Asked, Sequence[Found | None]], level: float
+    models: Sequence[str], rows: Mapping[Asked, Sequence[Presence | None]], level: float
 ) -> Section:
     pairs = (f"{model}: {what}" for model in models for what in ("share", "score"))
     columns = ("concept", "attribute", "real world", *pairs)
@@ -257,7 +257,7 @@ def _scores(
     return Section(_heading(SCORES, level), (table,))
 
 
-def _pair(found: Found | None, level: float) -> tuple[Interval | None, Interval | None]:
+def _pair(found: Presence | None, level: float) -> tuple[Interval | None, Interval | None]:
     return (None, None) if found is None else (found.share(level), found.score(level))
 
 

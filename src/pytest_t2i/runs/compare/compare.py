@@ -84,7 +84,7 @@ Pair = tuple[Sequence[PromptOfModel], Sequence[PromptOfModel]]
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedScores:
     """The score by which models are compared, and the groups that it counts.
 
     Images with another label count as undetected.
@@ -106,10 +106,10 @@ class Compared:
         ]
 
 
-BIAS = Compared(Bias(), GENDER)
+BIAS = ComparedScores(Bias(), GENDER)
 
 
-def _scores_of(models: Sequence[ComparedModel], groups: Sequence[str] = ()) -> Compared:
+def _scores_of(models: Sequence[ComparedModel], groups: Sequence[str] = ()) -> ComparedScores:
     words = {word for e in models for prompt in e.prompts.values() for word in prompt.labels}
     if groups:
         return _of_groups(groups, words, "--groups")
@@ -134,12 +134,12 @@ def _gender_or(labels: set[str]) -> set[str]:
     return labels | set(GENDER) if labels <= set(GENDER) else labels
 
 
-def _of_groups(groups: Sequence[str], labels: set[str], source: str) -> Compared:
+def _of_groups(groups: Sequence[str], labels: set[str], source: str) -> ComparedScores:
     if strange := labels - set(groups):
         raise ConfigurationError(
             f"expected {source} to hold all labels, got {_some(groups)} without {_some(strange)}"
         )
-    return BIAS if set(groups) == set(GENDER) else Compared(EVEN, tuple(groups))
+    return BIAS if set(groups) == set(GENDER) else ComparedScores(EVEN, tuple(groups))
 
 
 def _some(labels: Sequence[str] | set[str]) -> str:
@@ -195,14 +195,14 @@ def compare_models(
     )
 
 
-def _is_shared(text: str, models: Sequence[ComparedModel], scores: Compared) -> bool:
+def _is_shared(text: str, models: Sequence[ComparedModel], scores: ComparedScores) -> bool:
     prompts = [model.prompts.get(text) for model in models]
     return all(
         p is not None and sum(p.counts(scores.groups).values()) >= FEWEST_IMAGES for p in prompts
     )
 
 
-def _scores(shared: Shared, scores: Compared, level: float) -> list[ComparedScore]:
+def _scores(shared: Shared, scores: ComparedScores, level: float) -> list[ComparedScore]:
     first = next(iter(shared.values()))
     places: dict[str, list[int]] = {"all": list(range(len(first)))}
     for place, prompt in enumerate(first):
@@ -219,7 +219,7 @@ def _score(
     model: str,
     name: str,
     prompts: Sequence[PromptOfModel],
-    scores: Compared,
+    scores: ComparedScores,
     level: float,
 ) -> ComparedScore:
     images = sum(len(p.said) for p in prompts)
@@ -231,7 +231,7 @@ def _score(
     return ComparedScore(model, name, corrected, plain, clear, 1.0 - clear / images)
 
 
-def _pairs(shared: Shared, scores: Compared, level: float, seed: int) -> list[PairDifference]:
+def _pairs(shared: Shared, scores: ComparedScores, level: float, seed: int) -> list[PairDifference]:
     pairs = list(combinations(shared, 2))
     compared = [_p_value(scores, (shared[a], shared[b]), seed) for a, b in pairs]
     adjusted = holm([p_value for p_value, _ in compared])
@@ -248,7 +248,7 @@ def _pairs(shared: Shared, scores: Compared, level: float, seed: int) -> list[Pa
     ]
 
 
-def _p_value(scores: Compared, pair: Pair, seed: int) -> tuple[float, bool]:
+def _p_value(scores: ComparedScores, pair: Pair, seed: int) -> tuple[float, bool]:
     """Return the two-sided permutation p-value, and whether images are paired by seed.
 
     The two-sided p-value is twice the smaller one-sided one, at most 1.
@@ -269,7 +269,7 @@ def _p_value(scores: Compared, pair: Pair, seed: int) -> tuple[float, bool]:
     return min(1.0, 2.0 * min(grows, falls)), same_seeds
 
 
-def _difference(scores: Compared, pair: Pair, level: float) -> Interval:
+def _difference(scores: ComparedScores, pair: Pair, level: float) -> Interval:
     """Return the second model's score minus the first's."""
     before, after = map(scores.tallies, pair)
     change = scores.score.mean_change(before, after, level)
@@ -279,7 +279,7 @@ def _difference(scores: Compared, pair: Pair, level: float) -> Interval:
 
 
 def _prompts(
-    texts: Sequence[str], shared: Shared, scores: Compared, seed: int
+    texts: Sequence[str], shared: Shared, scores: ComparedScores, seed: int
 ) -> list[ComparedPrompt]:
     rows = list(zip(*shared.values(), strict=True))
     p_values = [
@@ -296,7 +296,7 @@ def _prompts(
 
 
 def _prompt(
-    text: str, row: Sequence[PromptOfModel], scores: Compared, p_value: float
+    text: str, row: Sequence[PromptOfModel], scores: ComparedScores, p_value: float
 ) -> ComparedPrompt:
     cells = tuple(_cell(prompt, scores) for prompt in row)
     bias_scores = [cell.score for cell in cells if cell.score is not None]
@@ -315,7 +315,7 @@ def _prompt(
     )
 
 
-def _cell(prompt: PromptOfModel, scores: Compared) -> PromptCell:
+def _cell(prompt: PromptOfModel, scores: ComparedScores) -> PromptCell:
     counts = prompt.counts(scores.groups)
     male, female = (counts.get(gender) for gender in ("male", "female"))
     undetected = len(prompt.said) - sum(counts.values())

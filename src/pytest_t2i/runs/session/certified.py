@@ -18,7 +18,7 @@ from pytest_t2i.runs.session.judges import judges_of
 from pytest_t2i.runs.session.results import Results
 from pytest_t2i.runs.session.selection import SelectedTest
 from pytest_t2i.runs.session.session import Session
-from pytest_t2i.verdicts.caveats.certificate import Judge
+from pytest_t2i.verdicts.caveats.certificate import JudgedDetector
 from pytest_t2i.verdicts.certificate import (
     FEMALE,
     MALE,
@@ -33,15 +33,15 @@ UNKNOWN = ""
 """Group of a picture of which no detector tells the group."""
 
 
-def judge_of(session: Session) -> Judge:
+def judge_of(session: Session) -> JudgedDetector:
     """Return the detector whose labels are judged; of a judge that reads a rubric, also this."""
     name = session.detectors[0]
     fingerprint = session.components.detector(DetectorRef(name)).fingerprint
     judge = judges_of(session).get(name)
     if judge is None:
-        return Judge(name, fingerprint)
+        return JudgedDetector(name, fingerprint)
     facts = judge.provenance
-    return Judge(name, fingerprint, facts["rubric"], facts.get("version"))
+    return JudgedDetector(name, fingerprint, facts["rubric"], facts.get("version"))
 
 
 def certified_errors(

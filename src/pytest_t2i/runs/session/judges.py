@@ -27,10 +27,10 @@ def judges_of(session: Session) -> dict[str, Judge]:
 
 def judge_facts(session: Session) -> dict[str, dict[str, Any]]:
     """Return what the record holds of each judge; {} for a run without."""
-    return {name: facts_of(judge) for name, judge in judges_of(session).items()}
+    return {name: recorded_judge(judge) for name, judge in judges_of(session).items()}
 
 
-def facts_of(judge: Judge) -> dict[str, Any]:
+def recorded_judge(judge: Judge) -> dict[str, Any]:
     """Return what is recorded of a judge."""
     agreement = judge.agreement
     return {

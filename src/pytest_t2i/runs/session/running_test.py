@@ -19,7 +19,7 @@ from pytest_t2i.runs.session.results import Results
 from pytest_t2i.runs.session.selection import SelectedTest
 from pytest_t2i.runs.session.shared_seeds import why_seeds_prevent_verdict
 from pytest_t2i.verdicts.caveats.calibration import Uncalibrated
-from pytest_t2i.verdicts.caveats.certificate import Judge
+from pytest_t2i.verdicts.caveats.certificate import JudgedDetector
 from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
 from pytest_t2i.verdicts.caveats.run_level import LevelShare
 from pytest_t2i.verdicts.certificate import Certificate, CertifiedErrors, abstentions
@@ -47,7 +47,7 @@ class KnownOfTest:
         """Return the path of the certificate, as the user gives it."""
         return str(self.results.settings.judge_certificate)
 
-    def judge(self) -> Judge:
+    def judge(self) -> JudgedDetector:
         """Return the detector whose labels are judged."""
         return judge_of(self.results.session)
 

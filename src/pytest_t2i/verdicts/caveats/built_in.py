@@ -12,7 +12,7 @@ from pytest_t2i.verdicts.caveats.equal_pictures import EqualPictures
 from pytest_t2i.verdicts.caveats.run_level import SharedLevel
 from pytest_t2i.verdicts.caveats.seams import Level, Reading, Remark, Void
 from pytest_t2i.verdicts.caveats.shared_seeds import SharedSeeds
-from pytest_t2i.verdicts.caveats.undetected import Undetected
+from pytest_t2i.verdicts.caveats.undetected import UndetectedImages
 
 BUILT_IN: tuple[object, ...] = (
     Calibration(),
@@ -21,7 +21,7 @@ BUILT_IN: tuple[object, ...] = (
     EqualPictures(),
     AnchorLevel(),
     SharedLevel(),
-    Undetected(),
+    UndetectedImages(),
     EarlierLooks(),
 )
 """No verdict may miss one of them, so that they are no entry points."""

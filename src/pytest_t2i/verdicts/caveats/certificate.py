@@ -62,7 +62,7 @@ class CertifiedCase:
         return f"at the detector's certified errors ({self.basis}){reach}{turned}"
 
 
-class Judge(NamedTuple):
+class JudgedDetector(NamedTuple):
     """The detector whose labels are judged."""
 
     name: str
@@ -74,7 +74,7 @@ class Judge(NamedTuple):
 
 
 @runtime_checkable
-class Known(Protocol):
+class KnowsDetector(Protocol):
     """What knows the certificate of the run, its detector, and the labels of a test."""
 
     def certificate(self) -> Certificate | None:
@@ -83,7 +83,7 @@ class Known(Protocol):
     def certificate_file(self) -> str:
         """Return the path of the certificate, as the user gives it."""
 
-    def judge(self) -> Judge:
+    def judge(self) -> JudgedDetector:
         """Return the detector whose labels are judged."""
 
     def abstained(self) -> tuple[int, int]:
@@ -100,7 +100,7 @@ class CertifiedDetector:
 
     def void(self, question: Question) -> str:
         """Return why the certificate does not hold; "" where it does, or without one."""
-        known = question.known(Known)  # type: ignore[type-abstract]
+        known = question.known(KnowsDetector)  # type: ignore[type-abstract]
         certificate = None if known is None else known.certificate()
         if known is None or certificate is None:
             return ""
@@ -112,7 +112,7 @@ class CertifiedDetector:
 
     def remark(self, question: Question, verdict: Verdict) -> Caveat | None:
         """Return what the verdict comes to at the certified errors; None where none is known."""
-        known = question.known(Known)  # type: ignore[type-abstract]
+        known = question.known(KnowsDetector)  # type: ignore[type-abstract]
         if known is None or question.against != "limit":
             return None
         errors = known.certified(question.measurement)
@@ -123,7 +123,7 @@ class CertifiedDetector:
         return Caveat(self.name, case.words, facts)
 
 
-def _mismatch(certificate: Certificate, known: Known) -> str:
+def _mismatch(certificate: Certificate, known: KnowsDetector) -> str:
     """Return why the certificate is of another detector; "" where it is of this one."""
     judge = known.judge()
     if judge.fingerprint == certificate.fingerprint:
@@ -136,7 +136,7 @@ def _mismatch(certificate: Certificate, known: Known) -> str:
     )
 
 
-def _difference(certificate: Certificate, judge: Judge) -> str:
+def _difference(certificate: Certificate, judge: JudgedDetector) -> str:
     """Return how a judge differs from the one that was checked; "" where that is not known."""
     if judge.rubric is None or certificate.rubric is None:
         return ""
@@ -147,7 +147,7 @@ def _difference(certificate: Certificate, judge: Judge) -> str:
     return ""
 
 
-def _abstains_otherwise(certificate: Certificate, known: Known, level: float) -> str:
+def _abstains_otherwise(certificate: Certificate, known: KnowsDetector, level: float) -> str:
     """Return why a judge's certificate is not about these pictures; "" where it is.
 
     A judge that abstains more or less often than when it was checked judges other pictures, or has

@@ -82,7 +82,7 @@ NONE = Repeats(0, 0, 0)
 
 
 @runtime_checkable
-class Known(Protocol):
+class KnowsPictures(Protocol):
     """What knows the pictures of a test."""
 
     def repeats(self) -> Mapping[str, Repeats]:
@@ -108,7 +108,7 @@ class EqualPictures:
 
     def void(self, question: Question) -> str:
         """Return how many pictures repeat; "" where few enough do, or the evidence allows it."""
-        measurement, known = question.measurement, question.known(Known)  # type: ignore[type-abstract]
+        measurement, known = question.measurement, question.known(KnowsPictures)  # type: ignore[type-abstract]
         if known is None or measurement.despite_repeats == "":
             return ""
         by_text = known.repeats()

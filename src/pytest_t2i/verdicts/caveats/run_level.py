@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pytest_t2i.verdicts.caveats.seams import Levels, Part, Question
+from pytest_t2i.verdicts.caveats.seams import LevelPart, Levels, Question
 
 
 class RunLevel(NamedTuple):
@@ -61,7 +61,7 @@ class LevelShare:
     """
     _compared: int = 0
 
-    def spend(self) -> Part:
+    def spend(self) -> LevelPart:
         """Return the part of the test's next comparison, which no other comparison gets."""
         self._compared += 1
         error = self.run.of_each
@@ -69,7 +69,7 @@ class LevelShare:
             error *= 0.5**self._compared
         elif self._compared > self.counted:
             error = 0.0
-        return Part(1.0 - error, str(self.run))
+        return LevelPart(1.0 - error, str(self.run))
 
 
 UNCOUNTED = (

@@ -26,7 +26,7 @@ PValues = Sequence[float | None]
 """A p-value of each member of a family; None for one without an image that counts."""
 
 
-class Part(NamedTuple):
+class LevelPart(NamedTuple):
     """What one comparison may spend of an error that several comparisons share."""
 
     level: float
@@ -56,7 +56,7 @@ class Question:
     """What knows the pictures, the detector and earlier runs; None outside of a run."""
     recorded: Baseline | None = None
     """The recorded run that is compared with."""
-    part: Part | None = None
+    part: LevelPart | None = None
     """The part of the run's error; None where each comparison has its level for itself."""
 
     def known(self, kind: type[K]) -> K | None:

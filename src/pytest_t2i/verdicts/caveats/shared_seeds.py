@@ -66,7 +66,7 @@ class Seeds:
 
 
 @runtime_checkable
-class Known(Protocol):
+class KnowsSeeds(Protocol):
     """What knows the seeds of a test."""
 
     def why_seeds_prevent_verdict(self) -> str:
@@ -81,7 +81,7 @@ class SharedSeeds:
         measurement, recorded = question.measurement, question.recorded
         if not measurement.is_of_model:
             return ""
-        known = question.known(Known)  # type: ignore[type-abstract]
+        known = question.known(KnowsSeeds)  # type: ignore[type-abstract]
         rests_on_pictures = measurement.despite_repeats != ""
         if known and rests_on_pictures and (because := known.why_seeds_prevent_verdict()):
             return because

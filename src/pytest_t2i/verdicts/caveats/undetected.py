@@ -27,7 +27,7 @@ def lack_labels(caveats: Iterable[Caveat]) -> bool:
     return any(caveat.name == NAME and caveat.lacks for caveat in caveats)
 
 
-class Undetected:
+class UndetectedImages:
     """Lets evidence hold whatever undetected images show, and says what they could make of it."""
 
     fills_in = True

@@ -17,8 +17,8 @@ from pytest_t2i.adapters.endpoints.addresses import is_address, without_route
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services.model import ServiceModel
 from pytest_t2i.adapters.endpoints.services.service import (
+    AnswerReading,
     Picture,
-    Reading,
     Service,
     aspect_ratio,
     data_url,
@@ -66,11 +66,11 @@ def request(model: str, request: Request) -> Call:
     )
 
 
-def read(_: str, answer: Any) -> Reading:
+def read(_: str, answer: Any) -> AnswerReading:
     """What an answer says."""
     reasons = (word for word in texts(*items(answer, "finish_reasons")) if "Filter reason" in word)
     pictures = [Picture(data_url(content)) for content in texts(*items(answer, "images"))]
-    return Reading(pictures, refusal=next(reasons, ""))
+    return AnswerReading(pictures, refusal=next(reasons, ""))
 
 
 def sign(credentials: Any, region: str, call: Call, address: str) -> Call:

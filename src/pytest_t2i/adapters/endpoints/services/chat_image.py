@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services.model import load_service
-from pytest_t2i.adapters.endpoints.services.service import Picture, Reading, Service, data_url
+from pytest_t2i.adapters.endpoints.services.service import AnswerReading, Picture, Service, data_url
 from pytest_t2i.adapters.endpoints.shapes import at, items, text
 from pytest_t2i.data import Money, Request
 
@@ -31,7 +31,7 @@ def request(model: str, request: Request) -> Call:
     )
 
 
-def read(_: str, answer: Any) -> Reading:
+def read(_: str, answer: Any) -> AnswerReading:
     """What an answer says."""
     choice = at(answer, "choices", 0)
     content, refusal = at(choice, "message", "content"), text(at(choice, "message", "refusal"))
@@ -39,7 +39,7 @@ def read(_: str, answer: Any) -> Reading:
         refusal = text(content, "content_filter")
     cost = at(answer, "usage", "cost")
     is_cost = isinstance(cost, int | float) and not isinstance(cost, bool) and cost > 0
-    return Reading(
+    return AnswerReading(
         [Picture(one) for one in _pictures(at(choice, "message"), content)],
         refusal=refusal,
         used=text(at(answer, "model")),

@@ -15,7 +15,7 @@ from pytest_t2i.adapters.endpoints.aspects import requested_size
 from pytest_t2i.adapters.endpoints.http_client import SLACK, Call, HttpClient
 from pytest_t2i.adapters.endpoints.reported_versions import versions_in
 from pytest_t2i.adapters.endpoints.services.model import load_service
-from pytest_t2i.adapters.endpoints.services.service import Reading, Service, pictures_in_data
+from pytest_t2i.adapters.endpoints.services.service import AnswerReading, Service, pictures_in_data
 from pytest_t2i.adapters.endpoints.shapes import at, present, text
 from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import Request
@@ -93,9 +93,9 @@ def azure_request(model: str, request: Request) -> Call:
     return Call(PATH, {"model": model, **fields})
 
 
-def read(_: str, answer: Any) -> Reading:
+def read(_: str, answer: Any) -> AnswerReading:
     """What an answer says."""
-    return Reading(pictures_in_data(answer), used=text(at(answer, "model")))
+    return AnswerReading(pictures_in_data(answer), used=text(at(answer, "model")))
 
 
 SERVICE = Service(
@@ -113,7 +113,7 @@ AZURE = Service(
     "azure",
     azure_request,
     # A deployment has a name of its own, which no answer repeats.
-    lambda _, answer: Reading(pictures_in_data(answer)),
+    lambda _, answer: AnswerReading(pictures_in_data(answer)),
     keys=("AZURE_OPENAI_API_KEY",),
     address_variable="AZURE_OPENAI_ENDPOINT",
     settings=("width", "height"),

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_t2i.adapters.endpoints.endpoint_model import ALIASES
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services.model import load_service
-from pytest_t2i.adapters.endpoints.services.service import Picture, Reading, Service
+from pytest_t2i.adapters.endpoints.services.service import AnswerReading, Picture, Service
 from pytest_t2i.adapters.endpoints.shapes import at, present, text, texts
 from pytest_t2i.data import Request
 from pytest_t2i.errors import ConfigurationError, some
@@ -75,7 +75,7 @@ def fit(_: str, call: Call, description: Any) -> Call:
     return call._replace(body={**call.body, "input": fields})
 
 
-def read(_: str, answer: Any) -> Reading:
+def read(_: str, answer: Any) -> AnswerReading:
     """What an answer says: a job that goes on, has failed, or has made its picture."""
     state, output, job = at(answer, "status"), at(answer, "output"), None
     if state in {"starting", "processing"}:
@@ -85,7 +85,7 @@ def read(_: str, answer: Any) -> Reading:
     has_failed = state in {"failed", "canceled", "aborted"}
     entries = output if isinstance(output, list) else [output]
     contents = (text(entry, at(entry, "url")) for entry in entries)
-    return Reading(
+    return AnswerReading(
         [Picture(content) for content in contents if content],
         failure=text(at(answer, "error"), f"the job is {state}") if has_failed else "",
         used=":".join(texts(at(answer, "model"), at(answer, "version"))),

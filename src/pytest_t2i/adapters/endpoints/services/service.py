@@ -24,7 +24,7 @@ class Picture(NamedTuple):
     revised_prompt: str | None = None
 
 
-class Reading(NamedTuple):
+class AnswerReading(NamedTuple):
     """What an answer says."""
 
     pictures: Sequence[Picture] = ()
@@ -54,7 +54,7 @@ class Service(NamedTuple):
     """Name in ``--t2i-model NAME:MODEL[@BASE_URL]``."""
     request: Callable[[str, Request], Call]
     """Model and request -> the call for one picture."""
-    read: Callable[[str, Any], Reading]
+    read: Callable[[str, Any], AnswerReading]
     """Model and answer -> what the answer says."""
     keys: tuple[str, ...] = ()
     """Environment variables of the key; the first that is set counts."""

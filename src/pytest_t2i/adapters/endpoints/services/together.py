@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services.model import load_service
-from pytest_t2i.adapters.endpoints.services.service import Reading, Service, pictures_in_data
+from pytest_t2i.adapters.endpoints.services.service import AnswerReading, Service, pictures_in_data
 from pytest_t2i.adapters.endpoints.shapes import at, present, text
 from pytest_t2i.data import Request
 
@@ -35,9 +35,9 @@ def request(model: str, request: Request) -> Call:
     )
 
 
-def read(_: str, answer: Any) -> Reading:
+def read(_: str, answer: Any) -> AnswerReading:
     """What an answer says."""
-    return Reading(pictures_in_data(answer), used=text(at(answer, "model")))
+    return AnswerReading(pictures_in_data(answer), used=text(at(answer, "model")))
 
 
 SERVICE = Service(
