@@ -377,8 +377,6 @@ def _planted_lines(
 
 
 def _certificate(trial: Trial, splits: Sequence[Split], judge: Judge | None) -> Certificate:
-    agreement = None if judge is None else judge.agreement
-    share = agreement.equal / agreement.pictures if agreement and agreement.pictures else None
     abstained, answered = abstentions(trial.said)
     return Certificate(
         trial.detector,
@@ -388,7 +386,6 @@ def _certificate(trial: Trial, splits: Sequence[Split], judge: Judge | None) -> 
         datetime.now(UTC).date().isoformat(),
         tuple(splits),
         rubric=None if judge is None else judge.provenance["rubric"],
-        agreement=share,
         version=None if judge is None else judge.provenance.get("version"),
         abstained=None if judge is None else abstained,
         asked=None if judge is None else answered,

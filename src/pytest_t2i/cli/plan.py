@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,23 +45,6 @@ class PlannedVerdict(NamedTuple):
     """Images per prompt -> probability of this verdict."""
     sizes: tuple[int, ...] = ()
     """The numbers of images per prompt to try; () stands for all numbers."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImageCost:
-    """The time and the price of one image, as far as they are known."""
-
-    seconds: float | None
-    price: Money | None
-
-    def columns(self, images: int | None) -> str:
-        """Return the columns of minutes and price; None: no number of images decides."""
-        known = images is not None and self.seconds is not None
-        minutes = f"{images * self.seconds / 60:,.1f}" if known else "-"  # type: ignore[operator]
-        if self.price is None:
-            return f"{minutes:>9}"
-        cost = "-" if images is None else str(self.price.times(images))
-        return f"{minutes:>9} {cost:>14}"
 
 
 GATED = (0.0, 0.3, 0.6)
@@ -131,20 +113,26 @@ def _at_limit(
             )
 
 
-def _lines(verdicts: Iterator[PlannedVerdict], design: Design, cost: ImageCost) -> Iterator[str]:
+def _lines(
+    verdicts: Iterator[PlannedVerdict], design: Design, seconds: float | None, price: Money | None
+) -> Iterator[str]:
     yield (
         f"{design.prompts} prompts, confidence {design.level:g}, power {design.power:g}. Images "
         "are counted without undetected ones: a verdict holds whatever these show, so each of them "
         "costs more than a clear image adds"
     )
-    money = "" if cost.price is None else f" {'price':>14}"
+    money = "" if price is None else f" {'price':>14}"
     yield f"{'per prompt':>10} {'images':>9} {'minutes':>9}{money}"
     for verdict in verdicts:
         count = images_needed(verdict.power, design.power, verdict.sizes)
         images = None if count is None else count * design.prompts
-        numbers = ("none", "-") if count is None else (f"{count:,}", f"{images:,}")
-        each, total = numbers
-        yield f"{each:>10} {total:>9} {cost.columns(images)}  {verdict.words}"
+        each, total, minutes, cost = "none", "-", "-", "-"
+        if images is not None:
+            each, total = f"{count:,}", f"{images:,}"
+            minutes = "-" if seconds is None else f"{images * seconds / 60:,.1f}"
+            cost = "" if price is None else str(price.times(images))
+        cost = "" if price is None else f" {cost:>14}"
+        yield f"{each:>10} {total:>9} {minutes:>9}{cost}  {verdict.words}"
 
 
 MOST = (20, 30, 50, 80, 112, 150, 200)
@@ -243,8 +231,8 @@ def run(
     if sequential and prompt_bound >= 1.0:
         raise ConfigurationError(f"--sequential: expected a limit of {PROMPT} below 1 in {limits}")
     pace = rate(seconds, measured)
-    cost = ImageCost(pace.seconds if pace else None, price)
-    for line in _lines(_verdicts(bounds, design), design, cost):
+    seconds = pace.seconds if pace else None
+    for line in _lines(_verdicts(bounds, design), design, seconds, price):
         say(line)
     if sequential:
         for line in _sequential_lines(prompt_bound, design):

@@ -119,18 +119,12 @@ class ReproducedTable(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """The tables and figures of one document, in its order."""
-
-    rows: tuple[ReproducedTable, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Reproduction:
     """Everything of ``reproduce.toml``."""
 
     way: dict[str, Way]
-    document: dict[str, Document]
+    document: dict[str, dict[str, tuple[ReproducedTable, ...]]]
+    """Name of a document -> its tables and figures, in its order."""
 
 
 @cache
@@ -160,7 +154,7 @@ def run(paper: str | None, *, is_list: bool, row: str | None) -> int:
     everything = reproduction().document
     names = {None: tuple(everything), "wu": ("wu", CONFERENCE)}.get(paper, (str(paper),))
     documents: dict[str, Sequence[ReproducedTable]] = {
-        name: everything[name].rows for name in names
+        name: everything[name]["rows"] for name in names
     }
     if row is not None:
         documents = _only(documents, row)

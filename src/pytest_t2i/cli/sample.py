@@ -171,12 +171,8 @@ def run(
     return 0
 
 
-class FoundInPicture(NamedTuple):
-    """An object that was found in a picture."""
-
-    file: Path
-    prompt: str
-    seen_object: FoundObject
+InPicture = tuple[Path, str, FoundObject]
+"""File and prompt of a picture, and an object in it."""
 
 
 def _sample_objects(record: RunRecord, store: Path, folder: Path, count: int, seed: int) -> int:
@@ -186,7 +182,7 @@ def _sample_objects(record: RunRecord, store: Path, folder: Path, count: int, se
     return len(objects)
 
 
-def _choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> list[FoundInPicture]:
+def _choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> list[InPicture]:
     finder, model = record.provenance.get("objects"), record.provenance.get("model")
     if not isinstance(finder, dict) or not isinstance(model, dict):
         raise ConfigurationError(
@@ -202,18 +198,18 @@ def _choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> li
     return rng.sample(objects, min(count, len(objects)))
 
 
-def _seen(store: Store, finder: str, model: str) -> list[FoundInPicture]:
+def _seen(store: Store, finder: str, model: str) -> list[InPicture]:
     prompts = store.seen_by(finder, model)
     images, objects = store.images(list(prompts)), store.objects(list(prompts), finder)
     return [
-        FoundInPicture(image.file, prompts[key], seen_object)
+        (image.file, prompts[key], seen_object)
         for key, image in images.items()
         if image.file is not None
         for seen_object in objects.get(key, ())
     ]
 
 
-def _copy_objects(objects: list[FoundInPicture], folder: Path) -> None:
+def _copy_objects(objects: list[InPicture], folder: Path) -> None:
     manifest = PictureManifest(folder, ("prompt", "question"), len(objects))
     with manifest.written():
         for file, prompt, seen_object in objects:

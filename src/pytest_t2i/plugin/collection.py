@@ -98,22 +98,12 @@ def _limit_of(node: ast.AST, values: Mapping[str, Any]) -> _Limit | None:
 Readable = int | float | str
 
 
-class _AgainstLimit(NamedTuple):
-    """A comparison of an attribute of a fixture with a limit, in the source of a test."""
-
-    fixture: str
-    attribute: str
-    sign: str
-    """As if the attribute stood on the left."""
-    limit: str
-
-
 SIGNS = {ast.LtE: "<=", ast.Lt: "<", ast.GtE: ">=", ast.Gt: ">", ast.Eq: "==", ast.NotEq: "!="}
 TURNED = {"<=": ">=", "<": ">", ">=": "<=", ">": "<"}
 
 
 @lru_cache(maxsize=256)
-def _against_limits_in(function: Callable[..., Any]) -> tuple[_AgainstLimit, ...]:
+def _against_limits_in(function: Callable[..., Any]) -> tuple[Comparison, ...]:
     """Return the comparisons of a test with limits, also those that stand in a loop or a variable.
 
     >>> _against_limits_in(_against_limits_in.__wrapped__)
@@ -141,7 +131,7 @@ def _against_limits_in(function: Callable[..., Any]) -> tuple[_AgainstLimit, ...
             ):
                 against, place = _limit_of(limiting, values), _attribute_of(measured)
                 if as_read and against and place:
-                    found.append(_AgainstLimit(*place, as_read, against.name))
+                    found.append(Comparison(*place, False, as_read, against.name, None))
     return tuple(found)
 
 
@@ -349,14 +339,14 @@ class Selecting:
             for recorded in self.recorded:
                 check_prompts(recorded, prompts, test.images)
 
-    def _check_compared(self, compared: _AgainstLimit) -> None:
-        fixture, name = self.session.fixtures.get(compared.fixture), compared.attribute
+    def _check_compared(self, compared: Comparison) -> None:
+        fixture, name = self.session.fixtures.get(compared.fixture), compared.metric
         known = fixture.attributes(self.session.audits) if fixture else ()
         if known and name not in known:
             public = {other for other in known if not other.startswith("_")}
             raise UnknownNameError(f"attribute of {compared.fixture}", name, public)
         if name in INFO:
-            check_operator(INFO[name], compared.limit, compared.sign)
+            check_operator(INFO[name], compared.name, compared.operator)
 
     def _check_counterparts(self, test: SelectedTest) -> None:
         mitigating = self.session.components.mitigating()

@@ -151,9 +151,9 @@ class Network:
         return [[next(rows) for _ in chips] for chips in pictures]
 
     def _outputs(self, chips: Sequence[Chip | None]) -> list[SeenFace | None]:
-        faces = [prepared(chip.pixels) for chip in chips if chip is not None]
+        faces = [prepared(chip[0]) for chip in chips if chip is not None]
         rows = iter(in_batches(faces, BATCH, self._through))
-        return [None if chip is None else SeenFace(next(rows), chip.faces) for chip in chips]
+        return [None if chip is None else SeenFace(next(rows), chip[1]) for chip in chips]
 
     def _through(self, faces: Sequence[np.ndarray]) -> np.ndarray:
         with memory_guard("looking at faces"), torch.no_grad():

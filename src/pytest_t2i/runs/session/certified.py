@@ -75,12 +75,12 @@ def _errors(
             if weights := list(_weights(results, samples, split, name)):
                 rates = error_rates(split, level, weights)
                 (attribute,) = split.attributes
-                return CertifiedErrors(rates, f"by {attribute}, which {name} tells")
+                return rates, f"by {attribute}, which {name} tells"
     candidates = splits or list(certificate.splits)
     ranges = [(error_rates(split, level), split) for split in candidates]
     rates, split = max(ranges, key=lambda pair: pair[0].male[1] + pair[0].female[1])
     basis = f"worst group by {split.attributes[0]}" if split.attributes else "of all groups"
-    return CertifiedErrors(rates, basis)
+    return rates, basis
 
 
 def _weights(

@@ -32,12 +32,8 @@ def judge_facts(session: Session) -> dict[str, dict[str, Any]]:
 
 def recorded_judge(judge: Judge) -> dict[str, Any]:
     """Return what is recorded of a judge."""
-    agreement = judge.agreement
-    return {
-        **judge.provenance,
-        "twice": None if agreement is None else agreement.pictures,
-        "equal": None if agreement is None else agreement.equal,
-    }
+    equal, twice = judge.agreement or (None, None)
+    return {**judge.provenance, "twice": twice, "equal": equal}
 
 
 def judge_notes(facts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

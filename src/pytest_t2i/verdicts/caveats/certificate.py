@@ -189,9 +189,9 @@ def certified_case(
     The verdict holds where the labels have it at the bound that is hardest for it: pictures within
     the limit whose labels are as far out as the errors allow, and the other way round.
     """
-    limit, rates = verdict.limit, errors.rates
+    limit, (rates, basis) = verdict.limit, errors
     if measurement.interval is None:
-        return CertifiedCase(None, None, verdict.outcome, False, errors.basis)
+        return CertifiedCase(None, None, verdict.outcome, False, basis)
     low, high = rates.moved(measurement.interval.low, measurement.interval.high)
     within, beyond = rates.bounds_on_labels(limit.bound)
     within, beyond = math.floor(within * FINEST) / FINEST, math.ceil(beyond * FINEST) / FINEST
@@ -204,4 +204,4 @@ def certified_case(
             moved: Limit = replace(limit, bound=hardest)
             holds = by_evidence(measurement, moved, level).outcome is outcome
         outcome = outcome if holds else Outcome.INCONCLUSIVE
-    return CertifiedCase(low, high, outcome, outcome is not verdict.outcome, errors.basis)
+    return CertifiedCase(low, high, outcome, outcome is not verdict.outcome, basis)
