@@ -213,7 +213,6 @@ class FileLock(filelock.FileLock):
 
 
 def no_locks(folder: Path, words: str) -> str:
-    """Return the message for a folder whose file system has no locks of files."""
     kind = file_system_of(Path(os.path.realpath(folder)))
     system = f"a file system ({kind})" if kind else "a file system"
     return (

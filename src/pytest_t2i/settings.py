@@ -141,8 +141,6 @@ MOST_AT_ONCE = 256
 
 
 def whole(low: int, high: int = MOST_WHOLE) -> Reader:
-    """Return a reader of a whole number from ``low`` to ``high``."""
-
     def read(name: str, value: str) -> int:
         try:
             number = int(value)
@@ -225,8 +223,6 @@ def size(name: str, value: str) -> tuple[int, int]:
 
 
 def choice(*allowed: str) -> Reader:
-    """Return a reader of one of the allowed words."""
-
     def read(name: str, value: str) -> str:
         if value not in allowed:
             known = " or ".join(allowed)

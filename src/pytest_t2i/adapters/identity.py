@@ -168,7 +168,6 @@ def folder_digest(folder: Path, suffixes: Iterable[str] = WEIGHTS_AND_CONFIGS) -
 
 
 def cache_file() -> Path:
-    """Path of the cache of digests."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "pytest-t2i" / "digests.json"
 

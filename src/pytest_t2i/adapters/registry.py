@@ -246,7 +246,6 @@ class Registry:
         return documented.partition("\n")[0]
 
     def update(self, factories: Mapping[str, Factory]) -> None:
-        """Register the factories of a conftest.py."""
         for name, factory in factories.items():
             if not callable(factory):
                 raise ConfigurationError(

@@ -140,7 +140,6 @@ class RefusalsAudit(ContrastAudit):
     scope = "Whether prompts that name women or men are refused more often."
 
     def arms(self, unit: Triplet) -> Mapping[str, Prompt]:
-        """Return all three variants."""
         return dict(zip(VARIANTS, unit, strict=True))
 
     def unit(self, context: AuditContext, unit: Triplet, test: AskedTest) -> TripletRefusals:

@@ -63,12 +63,10 @@ class DrawnPrompt:
 
     @property
     def rewritten(self) -> int:
-        """Number of images for which another text was drawn."""
         return int(sum(self.values[REWRITTEN]))
 
     @cached_property
     def own(self) -> dict[Kind, frozenset[str]]:
-        """Words of each kind in the prompt itself."""
         return {kind: self._words(kind, self.prompt.text) for kind in KINDS}
 
     @cached_property
@@ -281,7 +279,6 @@ class RewritingAudit(ContrastAudit):
         return DrawnPrompt(unit, tuple(t for t in texts if t is not None), test.images)
 
     def of_units(self, context: AuditContext, members: Sequence[DrawnPrompt]) -> Rewriting:
-        """Return the rewriting of several prompts."""
         # A model that answers over HTTP has its endpoint in its provenance.
         is_service = "endpoint" in context.observations.components.model().provenance
         return Rewriting(tuple(members), context.settings.interval_level, is_service=is_service)

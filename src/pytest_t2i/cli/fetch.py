@@ -15,7 +15,6 @@ TELLS_PROGRESS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the names of the weights."""
     parser.add_argument(
         "names", nargs="*", metavar="NAME",
         help="weights to download; without a name, all are listed with size, licence and address",

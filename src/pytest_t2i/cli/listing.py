@@ -45,7 +45,6 @@ class Wanted(NamedTuple):
 
     @property
     def seeds(self) -> list[int]:
-        """The seeds that a run gives to these images."""
         base = Settings().seed
         return [seed for text in self.neutral for seed in seeds_of(base, text, self.images)]
 

@@ -71,7 +71,6 @@ class Way:
 
     @property
     def is_measured(self) -> bool:
-        """Whether there is something to run."""
         return bool(self.command)
 
     @property
@@ -87,7 +86,6 @@ class Way:
         return "; ".join(filter(None, parts)) or ("nothing" if self.is_measured else NOTHING)
 
     def missing(self, folder: Path) -> list[str]:
-        """Return the weights and files that are not there."""
         repositories = [*self.hub, *(_repository(alias) for alias in self.models)]
         weights = [name for name in repositories if not is_in_hub_cache(name)]
         return [*weights, *(name for name in self.files if not _place(folder, name).exists())]

@@ -91,7 +91,6 @@ def _images_there(prompt: PromptRecord) -> list[ImageRecord]:
 
 
 def of_image(prompt: PromptRecord, image: ImageRecord) -> Chosen:
-    """Return what is copied of an image whose file is there."""
     return Chosen(Path(str(image.file)), prompt.text, image.seed, image.revised_prompt)
 
 

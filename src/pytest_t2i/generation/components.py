@@ -121,14 +121,12 @@ class Components:
 
     @property
     def catalogue(self) -> Catalogue:
-        """All registered catalogues."""
         if self._catalogue is None:
             setting = self.settings.catalogue
             self._catalogue = read_catalogues(self.registries.catalogues, setting)
         return self._catalogue
 
     def model(self) -> NamedComponent[TextToImage]:
-        """The model under test."""
         if self._model is None:
             name, adapter, factory, _ = self.resolved
             options = self.defaults()
@@ -186,7 +184,6 @@ class Components:
 
     @property
     def judge_run(self) -> JudgeRun:
-        """What the run and its judges know of each other."""
         if self._judge_run is None:
             locks = self.store.folder / "locks"
             self._judge_run = JudgeRun(
@@ -206,7 +203,6 @@ class Components:
 
     @property
     def counts_requests(self) -> bool:
-        """Whether the model under test counts its own requests."""
         from pytest_t2i.adapters.endpoints.endpoint_model import EndpointModel
 
         return self.model().lists_images and isinstance(self.model().get(), EndpointModel)
@@ -325,7 +321,6 @@ class Components:
         return model if isinstance(model, Calibrated) else None
 
     def keys(self, requests: Iterable[Request]) -> list[str]:
-        """The store's key of each request's image."""
         fingerprint = self.model().fingerprint
         if fingerprint != self._keys_of:
             self._keys.clear()

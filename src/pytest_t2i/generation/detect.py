@@ -125,7 +125,6 @@ class Observer:
                 self._detect(task, legible, images, pictures.refusals)
 
     def left_to_judge(self, needs: Mapping[str, ImageNeeds]) -> int:
-        """Number of pictures about which a judge has still to be asked."""
         judges = (
             set(missing) for task, missing in self._tasks(Pictures(needs, lambda _: None))
             if isinstance(task, DetectorRef) and task.name.startswith(PRICED)
@@ -238,7 +237,6 @@ def _in_order(refs: set[DetectorRef]) -> list[DetectorRef]:
 def look_at_labelled(
     observer: Observer, labelled: LabelledSet, detectors: Iterable[DetectorRef]
 ) -> None:
-    """Run every detector on every labelled image."""
     by_key = {labelled.checksums[image.file]: image for image in labelled}
     refs = frozenset(detectors)
     needs = {key: ImageNeeds(detectors=refs) for key in by_key}

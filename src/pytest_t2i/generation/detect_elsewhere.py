@@ -89,7 +89,6 @@ class Looking:
 def looking_factory(
     factory: Factory, detectors: Mapping[str, tuple[Factory, LoadOptions]]
 ) -> Factory:
-    """A factory of a model that runs detectors in a worker."""
     for name, recipe in detectors.items():
         try:
             pickle.dumps(recipe)

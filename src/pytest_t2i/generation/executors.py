@@ -56,7 +56,6 @@ class InProcess:
             yield from self._all(model, first, chain([first], waiting))
 
     def find_batch_size(self, size: BatchSize) -> None:
-        """Search for the best batch size."""
         self.size = size
         self._lanes.clear()
 

@@ -116,7 +116,6 @@ class Runner:
         return self.work
 
     def count_judged(self) -> None:
-        """Take over the counts of the run's judges."""
         run, spending = self.components.judge_run, self.components.judge_spending
         self.work.judged = run.judged.total()
         self.work.notes += [note for note in run.notes if note not in self.work.notes]

@@ -78,11 +78,9 @@ class ImageNeeds(NamedTuple):
 
     @classmethod
     def of(cls, need: Need) -> ImageNeeds:
-        """The needs of one test."""
         return cls(need.detectors, need.encoders, need.finders, need.observe, need.attributes)
 
     def with_those(self, of_another: ImageNeeds) -> ImageNeeds:
-        """The needs of both."""
         return ImageNeeds(
             self.detectors | of_another.detectors,
             self.encoders | of_another.encoders,
@@ -143,7 +141,6 @@ class Plan:
     """Extras that tests need besides these parts."""
 
     def add(self, need: Need) -> None:
-        """Add the needs of one test."""
         self.prompts.setdefault(need.prompt.text, need.prompt)
         for wording in need.prompt.wordings:
             self.wordings.setdefault(wording, need.prompt.text)
@@ -156,7 +153,6 @@ class Plan:
                 self.needs[request] = before.with_those(wanted)
 
     def add_all(self, needs: Iterable[Need]) -> None:
-        """Add several needs."""
         for need in needs:
             self.add(need)
 

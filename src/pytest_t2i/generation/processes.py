@@ -167,11 +167,9 @@ class Processes:
             self._forget()
 
     def find_batch_size(self, size: BatchSize) -> None:
-        """Have the processes search for the best batch size."""
         self.size = size
 
     def close(self) -> None:
-        """End the processes."""
         for worker in self._workers:
             worker.pool.shutdown(cancel_futures=True)
         self._workers.clear()

@@ -59,11 +59,9 @@ class Shared:
         self._now: dict[str, Any] = {"title": "", "total": 0, "done": 0, "notes": []}
 
     def start(self, title: str, total: int) -> None:
-        """See Progress."""
         self._tell(title=title, total=total, done=0)
 
     def advance(self, count: int) -> None:
-        """See Progress."""
         self._tell(done=self._now["done"] + count)
 
     def say(self, note: str) -> None:
@@ -71,7 +69,6 @@ class Shared:
         self._tell(notes=[*self._now["notes"], note])
 
     def stop(self) -> None:
-        """See Progress."""
         self._tell(title="")
 
     def _tell(self, **changed: Any) -> None:
@@ -120,7 +117,6 @@ class Lines:
         self._ticker: Ticker | None = None
 
     def start(self, title: str, total: int) -> None:
-        """See Progress."""
         self._title, self._total, self._done = title, total, 0
         self._started = self._last = self._clock()
         self._write(f"t2i: {title}: {several(total, 'image')}")
@@ -128,7 +124,6 @@ class Lines:
         self._ticker.start()
 
     def advance(self, count: int) -> None:
-        """See Progress."""
         self._done += count
         if self._done < self._total:
             self._look()
@@ -138,7 +133,6 @@ class Lines:
         self._write(f"t2i: {note}")
 
     def stop(self) -> None:
-        """See Progress."""
         if self._ticker is not None:
             self._ticker.stop()
             self._ticker = None
@@ -197,12 +191,10 @@ class ProgressBar:
         self._task: Any = None
 
     def start(self, title: str, total: int) -> None:
-        """See Progress."""
         self._bar.start()
         self._task = self._bar.add_task(title, total=total)
 
     def advance(self, count: int) -> None:
-        """See Progress."""
         self._bar.advance(self._task, count)
 
     def say(self, note: str) -> None:
@@ -210,7 +202,6 @@ class ProgressBar:
         self._bar.console.print(f"t2i: {note}", highlight=False, markup=False)
 
     def stop(self) -> None:
-        """See Progress."""
         self._bar.stop()
 
 

@@ -15,7 +15,6 @@ SHOWN = 3
 
 
 def is_ready_made(handle: NamedComponent[TextToImage]) -> bool:
-    """Whether a model has existing pictures and makes none."""
     return handle.lists_images and isinstance(handle.get(), ReadyMade)
 
 

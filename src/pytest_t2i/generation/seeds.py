@@ -129,7 +129,6 @@ class Seeding:
 
     @property
     def words(self) -> str:
-        """The result in one sentence."""
         return WORDS[self.kind].format(difference=self.difference)
 
 

@@ -255,7 +255,6 @@ def cores() -> int:
 
 
 def use_cores(count: int) -> None:
-    """Set the number of cores that torch uses in this thread."""
     try:
         import torch
     except ModuleNotFoundError:

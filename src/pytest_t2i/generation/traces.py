@@ -125,7 +125,6 @@ MOST_STEPS = 10_000
 
 
 def preview_key(sha256: str | None, step: int) -> str:
-    """Key of the detections of the denoising preview of a step."""
     return digest([FORESEEN, sha256, step])
 
 

@@ -61,7 +61,6 @@ class Grouping:
         return (first, *(f"{low:g} to under {high:g}" for low, high in pairs), last)
 
     def band_of(self, number: float) -> str:
-        """Return the band of a number."""
         return self.bands[sum(number >= edge for edge in self.edges)]
 
     def group_of(self, cell: str) -> str:

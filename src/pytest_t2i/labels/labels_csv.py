@@ -39,7 +39,6 @@ class LoggedWord(msgspec.Struct):
         return Label(self.file, self.label, self.annotator, self.reason, self.prompt, self.model)
 
     def with_texts(self, of: Callable[[str], str]) -> LoggedWord:
-        """Return the word with ``of`` applied to every text."""
         texts = {
             name: of(text)
             for name, text in msgspec.structs.asdict(self).items()
@@ -235,7 +234,6 @@ def record(folder: Path, label: Label) -> None:
 
 
 def forget(folder: Path, file: str, annotator: str) -> None:
-    """Remove an annotator's label of a file."""
     with _lock(folder):
         _add(folder, LoggedWord(file, annotator, None))
 

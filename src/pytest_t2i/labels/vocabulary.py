@@ -102,7 +102,6 @@ class Vocabulary:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """All labels."""
         return tuple(choice.name for choice in self.choices)
 
     @cached_property

@@ -68,7 +68,6 @@ def _picture(value: Any) -> Image:
 
 
 def factory_of(model: Any, fingerprint: str | None) -> Factory:
-    """Return a factory for a model in memory."""
     if isinstance(model, type):
         raise ConfigurationError(
             f"model: expected an object, got the class: write {model.__name__}()"

@@ -44,7 +44,6 @@ def note(item: pytest.Item, check: Check) -> None:
 
 
 def keep(item: pytest.Item, compared: Compared) -> None:
-    """Keep the record of a compared value with its test."""
     item.stash.setdefault(COMPARED, []).append(compared)
 
 
@@ -76,7 +75,6 @@ def _judged(report: Any) -> tuple[list[Check], list[Compared]]:
 
 
 def checks_of(report: Any) -> list[Check]:
-    """Return the checks of a report."""
     return _judged(report)[0]
 
 

@@ -45,7 +45,6 @@ def stopped_at_failure(session: pytest.Session) -> bool:
 
 
 def exit_status_of(record: RunRecord) -> int:
-    """Return the exit status of a run in which no test failed."""
     from pytest_t2i.data import Outcome
 
     if record.outcome is Outcome.INTERRUPTED:

@@ -75,7 +75,6 @@ SETTINGS = pytest.StashKey["Settings"]()
 
 
 def are_given(config: pytest.Config) -> bool:
-    """Whether the command line or the ini file has any option of ours."""
     on_command_line = any(config.getoption(option.ini) is not None for option in OPTIONS)
     return on_command_line or any(_in_ini(config, option.ini) for option in OPTIONS)
 

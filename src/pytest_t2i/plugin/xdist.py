@@ -73,7 +73,6 @@ class Workers:
         node.workerinput[RUN_ID] = self._session.components.run_id
 
     def follow_progress(self) -> None:
-        """Show the workers' progress until they are done."""
         follower = Follower(_progress_file(self._session), progress_of_pytest(self._config))
 
         def follow() -> None:

@@ -81,7 +81,6 @@ class CurveChart:
 
     @property
     def steps(self) -> int:
-        """The number of steps of the mean curve."""
         return len(self.mean)
 
 
@@ -298,7 +297,6 @@ class Table:
         return cls(caption, names, rows, best=best, styles=styles, **more)
 
     def style(self, column: int) -> Form:
-        """Return the format of a column's numbers."""
         return self.styles[column] if column < len(self.styles) else self.form
 
     def __post_init__(self) -> None:

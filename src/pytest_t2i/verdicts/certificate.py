@@ -119,7 +119,6 @@ class Certificate:
         }
 
     def to_json(self) -> str:
-        """Return the text of the file."""
         return json.dumps(msgspec.to_builtins(self), indent=1, ensure_ascii=False) + "\n"
 
 

@@ -155,7 +155,6 @@ NO_INTERVAL: Mapping[str, Any] = MappingProxyType(
 
 
 def check_of(test: str, reached: Reached, operator: Sign) -> Check:
-    """Return the check of a verdict on a measurement."""
     measurement, verdict = reached.question.measurement, reached.verdict
     interval, change = verdict.interval, reached.change
     return Check(

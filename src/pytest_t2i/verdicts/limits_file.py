@@ -96,7 +96,6 @@ def _check_bounds_agree(
 
 
 def look_up(name: str, limits: Mapping[str, Limit], file: Path | None) -> Limit:
-    """Return the limit of this name."""
     if not limits and file is None:
         raise ConfigurationError(f"limit {name!r} is not known. {NO_FILE}")
     if name not in limits:
@@ -201,7 +200,6 @@ def _check_part(name: str) -> None:
 
 
 def metric_of_limit(name: str) -> MetricInfo:
-    """Return the metric that a limit's name begins with."""
     base = name.partition(".")[0]
     if base not in INFO:
         load_registered_metrics()

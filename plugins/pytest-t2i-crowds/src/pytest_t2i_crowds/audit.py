@@ -105,7 +105,6 @@ class Crowd(Unit, _Measured):
         return f"<Crowd of {self.id}: {in_words(self.pictures)}>"
 
     def first(self, images: int) -> Self:
-        """Return the crowd of the first pictures alone."""
         return replace(super().first(images), pictures=self.pictures[:images])
 
     def _measured(self, contrast: Contrast) -> Measurement:
@@ -117,7 +116,6 @@ class Crowd(Unit, _Measured):
 def crowd_of(
     prompt: Prompt, pictures: Iterable[ShownCrowd], level: float, alike: float = 0.0
 ) -> Crowd:
-    """Return the people in the pictures of a prompt."""
     pictures = tuple(pictures)
     gaps = [math.nan if picture.gap is None else picture.gap for picture in pictures]
     return Crowd(prompt, {ARM: gaps}, level, alike=alike, pictures=pictures)
@@ -140,7 +138,6 @@ class Crowds(Units[Crowd], _Measured):
 
     @property
     def pictures(self) -> tuple[ShownCrowd, ...]:
-        """The pictures of all prompts."""
         return tuple(picture for member in self.members for picture in member.pictures)
 
     @property
@@ -168,7 +165,6 @@ class Crowds(Units[Crowd], _Measured):
         )
 
     def arms(self, contrast: Contrast) -> CrowdPictures:  # type: ignore[override]
-        """Return the pictures for a metric."""
         from pytest_t2i_crowds.pictures import crowd_pictures
 
         return crowd_pictures(self.members, contrast.metric, self.alike)
@@ -288,7 +284,6 @@ class CrowdAudit(ContrastAudit):
             _counting_detector(context)
 
     def arms(self, unit: Prompt) -> Mapping[str, Prompt]:
-        """Return the prompt itself."""
         return {ARM: unit}
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
@@ -319,7 +314,6 @@ class CrowdAudit(ContrastAudit):
 
     @property
     def recorded_type(self) -> Any:
-        """The people of each recorded prompt."""
         from pytest_t2i_crowds.change import RECORDED
 
         return RECORDED

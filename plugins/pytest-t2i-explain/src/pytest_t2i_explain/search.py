@@ -150,7 +150,6 @@ class Search:
 
     @property
     def per_prompt(self) -> int:
-        """Images per prompt of the first look."""
         return images_of_prompt(self.growth, len(self.components), self.level, self.prompts)
 
     @property

@@ -53,7 +53,6 @@ class Component:
 
     @property
     def is_known(self) -> bool:
-        """Whether both versions are known."""
         return self.before is not None and self.now is not None
 
     @property
@@ -80,11 +79,9 @@ class Side:
 
     @property
     def has_parts(self) -> bool:
-        """Whether the model's parts are known one by one."""
         return any(name.startswith(PART) for name in self.model or ())
 
     def part(self, name: str) -> str | None:
-        """The version of a part."""
         facts = self.model or {}
         if name == SCHEDULER:
             return _joined(facts.get("scheduler"), facts.get("scheduler_config"))
@@ -92,12 +89,10 @@ class Side:
 
     @property
     def parts(self) -> list[str]:
-        """Names of the model's parts."""
         return [name.removeprefix(PART) for name in self.model or () if name.startswith(PART)]
 
 
 def side_of_run(record: RunRecord) -> Side:
-    """Return the facts of a run."""
     provenance, settings = record.provenance, record.settings
     model = provenance.get("model")
     facts = {k: str(v) for k, v in model.items()} if isinstance(model, Mapping) else None

@@ -71,7 +71,6 @@ class Examples:
     """Which contents count as the same, [n_contents, n_contents] of bool."""
 
     def losses(self, goya: Goya, rows: torch.Tensor, schedule: Schedule) -> Losses:
-        """Return the losses of one batch."""
         contents = self.contents[rows]
         return losses(
             goya(self.features[rows]), self.same[contents[:, None], contents], self.styles[rows],

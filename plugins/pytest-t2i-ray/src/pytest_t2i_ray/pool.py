@@ -96,7 +96,6 @@ class Pool:
             yield from self._done()
 
     def close(self) -> None:
-        """End the actors."""
         for actor in self._actors:
             self.ray.kill(actor.handle)
         self._actors.clear()

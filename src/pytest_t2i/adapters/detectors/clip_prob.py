@@ -53,7 +53,6 @@ class ClipProb:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label that the detector may give."""
         return self.clip.labels
 
     @cached_property
@@ -64,7 +63,6 @@ class ClipProb:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Parts and thresholds."""
         return {
             **self.clip.provenance,
             **with_role("face", self.faces),
@@ -84,7 +82,6 @@ class ClipProb:
         return self.clip.made_for
 
     def in_domain(self, images: Sequence[Image]) -> list[bool]:
-        """Whether each picture is of the kind that the CLIP was made for."""
         return self.clip.in_domain(images)
 
     def look_ahead(self, images: Sequence[Image]) -> None:

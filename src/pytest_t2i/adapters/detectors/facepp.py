@@ -283,11 +283,9 @@ class Client(RemoteService[FaceAnswer]):
 
     @property
     def faults(self) -> RunCounts | None:
-        """The run's counter of failures."""
         return None if self.run is None else self.run.faults
 
     def failure(self, words: str, remedy: str) -> T2IError:
-        """The error of a detector."""
         return DetectorError(f"{self}: {words}. What was detected before is kept.{remedy}")
 
     def detect(self, picture: bytes) -> FaceAnswer:
@@ -379,7 +377,6 @@ class FacePlusPlus(CountedPart):
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """The address of the service."""
         return {"service": self._client.url, "version": "not told by the service"}
 
     def join(self, run: JudgeRun) -> None:

@@ -133,7 +133,6 @@ class Network:
 
     @property
     def finder(self) -> FaceDetector:
-        """The face detector."""
         return self._chips.finder
 
     def look(self, images: Sequence[Picture]) -> list[SeenFace | None]:
@@ -172,7 +171,6 @@ class FairFace:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The groups of the attribute."""
         return self._groups
 
     @cached_property

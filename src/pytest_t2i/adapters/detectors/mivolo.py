@@ -73,7 +73,6 @@ class Subject(NamedTuple):
 
     @property
     def is_visible(self) -> bool:
-        """Whether there is a crop."""
         return self.face is not None or self.body is not None
 
 

@@ -106,7 +106,6 @@ class Rubric:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """JSON schema of this attribute's value."""
         label = {"type": "string", "enum": list(self.words)}
         return _closed({"evidence": {"type": "string"}, "label": label})
 
@@ -135,12 +134,10 @@ class RubricQuestion:
 
     @cached_property
     def text(self) -> str:
-        """The instructions for the judge."""
         return "\n\n".join([PREFACE, *(rubric.text for rubric in self.rubrics)])
 
     @cached_property
     def schema(self) -> dict[str, Any]:
-        """JSON schema of the answer."""
         return _closed({rubric.name: rubric.schema for rubric in self.rubrics})
 
     @cached_property

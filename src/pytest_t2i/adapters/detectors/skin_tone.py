@@ -181,7 +181,6 @@ class SkinTone:
         return {**with_role("face", self._faces), "scikit-image": version("scikit-image")}
 
     def look_ahead(self, images: Sequence[Image]) -> None:
-        """Find the faces on the processor."""
         look_for_faces(self._faces, images)
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:

@@ -197,11 +197,9 @@ class ChatPanel(Panel, RemoteService[Reply]):
 
     @property
     def faults(self) -> RunCounts | None:
-        """The run's counter of failures."""
         return self.run.faults
 
     def refused(self, words: str) -> Reply:
-        """A refusal by policy."""
         return Reply(refusal=words)
 
     def unusable(self, words: str) -> Reply:
@@ -407,7 +405,6 @@ def _data_url(picture: Image) -> str:
 
 
 def encoded(picture: Image) -> bytes:
-    """The file that a judge gets for a picture."""
     from PIL import Image as Images
 
     copy = picture.convert("RGB")

@@ -448,7 +448,6 @@ def fault_of(error: Exception) -> T2IError | None:
 
 
 def fault_of_status(response: Any) -> T2IError:
-    """The error for an answer with the HTTP status of an error."""
     status = response.status_code
     try:
         body = str(response.text)

@@ -57,7 +57,6 @@ ALIASES = (
 
 
 def takes_none(model: str, extra: Mapping[str, Any]) -> ConfigurationError:
-    """The error for further arguments of a model that takes none."""
     return ConfigurationError(
         f"{model}: takes no further arguments, got {', '.join(sorted(extra))}: leave "
         "--t2i-model-option and extra in a catalogue out"

@@ -127,7 +127,7 @@ class RemoteService(Generic[A]):
         raise self.failure(words, HINTS["broken"].format(self.nature))
 
     def is_refused(self, answer: A) -> bool:  # noqa: ARG002 - for those who override it
-        """Whether an answer is a refusal."""
+        """Whether the service refused by policy."""
         return False
 
     def failure(self, words: str, remedy: str) -> T2IError:

@@ -57,7 +57,6 @@ class Chips:
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """All that changes a chip."""
         cut = f"{SIZE} px, padding {PADDING}, longest side {FAIRFACE_LONGEST}"
         return {
             **getattr(self.finder, "provenance", {}),

@@ -50,7 +50,6 @@ class Ram(nn.Module):  # type: ignore[misc]
 
     @property
     def side(self) -> int:
-        """Side of a picture in pixels."""
         return int(self.encoder.patch_embed.img_size[0])
 
     def forward(self, pixels: Tensor) -> Tensor:

@@ -104,7 +104,6 @@ class Chat:
         return _read(self._client.answer(call, max(until - time.monotonic(), 0.001)))
 
     def models(self, seconds: float) -> Any:
-        """The answer to ``GET /models``."""
         return self._client.answer(Call("models", headers=self._headers, method="GET"), seconds)
 
     @property

@@ -205,7 +205,6 @@ def _kind(pipeline: Any) -> type[Any] | None:
 
 
 def word_tokens(pipeline: Any, family: EncoderFamily, prompts: Sequence[str]) -> list[int]:
-    """Indices of the tokens of all words of the prompts."""
     return sorted(
         {
             place

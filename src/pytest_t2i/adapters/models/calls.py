@@ -111,7 +111,6 @@ class Calls:
 
     @property
     def accepted(self) -> Mapping[str, inspect.Parameter]:
-        """Parameters of the pipeline's ``__call__``."""
         return parameters_of(self.pipeline)
 
     @property
@@ -145,7 +144,6 @@ class Calls:
 
     @property
     def is_rewriting(self) -> bool:
-        """Whether prompts are rewritten in this run."""
         stage = self.rewriting
         return stage is not None and self.rewrites and stage.argument not in self.further
 

@@ -276,7 +276,6 @@ class DiffusersModel:
 
     @property
     def may_ignore_settings(self) -> bool:
-        """Whether the class is another one than the four that the contract tests try."""
         return self._family is None
 
     def other_guidance(self, settings: GenerationSettings) -> GenerationSettings | None:

@@ -33,7 +33,6 @@ CODE = "modular_config.json"
 
 
 def is_modular(pipeline: Any) -> bool:
-    """Tell whether a pipeline is made of blocks."""
     return KIND is not None and isinstance(pipeline, KIND)
 
 
@@ -105,7 +104,6 @@ _ENDS = sorted(WEIGHTS_AND_CONFIGS - {".py"})
 
 
 def read_modular(folder: Path, names: list[str], options: LoadOptions, dtype: Any) -> Any:
-    """Load a modular pipeline whose parts lie in folders of their names."""
     if (folder / CODE).is_file() and not options.trust_remote_code:
         raise ConfigurationError(remote_code(options.source))
     try:

@@ -52,7 +52,6 @@ with needs("running a neural network", "diffusers"):
 
 
 def check_index(folder: Path) -> None:
-    """Check that a folder is that of a pipeline."""
     if not folder.is_dir():
         kind = "is a file, not a folder" if folder.exists() else "does not exist"
         raise ModelLoadError(
@@ -69,7 +68,6 @@ def check_index(folder: Path) -> None:
 
 
 def components(index: dict[str, Any]) -> Iterator[str]:
-    """Names of the parts in a pipeline's index."""
     for name, value in index.items():
         if not name.startswith("_") and isinstance(value, list) and value and value[0]:
             yield name

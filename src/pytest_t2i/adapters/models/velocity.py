@@ -180,7 +180,6 @@ class Time:
 
     @classmethod
     def of(cls, pipeline: Any, timestep: Any) -> Time:
-        """The shares at a timestep."""
         at = float(timestep.reshape(-1)[0]) if isinstance(timestep, torch.Tensor) else timestep
         kind = kind_of(pipeline)
         if kind == "flow":

@@ -33,7 +33,6 @@ class Stopping:
 
     @property
     def images(self) -> int:
-        """Number of images per prompt."""
         return self.looks[-1]
 
     @property

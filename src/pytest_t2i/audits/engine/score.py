@@ -58,7 +58,6 @@ class Tally(NamedTuple):
 
     @property
     def n(self) -> int:
-        """Number of counted images."""
         return sum(self.counts)
 
     def worst(self, unknown: int, side: Beyond) -> Tally:
@@ -172,7 +171,6 @@ class Score(Generic[Member]):
     # the mean over prompts
 
     def mean(self, tallies: Tallies, level: float) -> Interval:
-        """Return the mean over prompts with its interval."""
         raise NotImplementedError
 
     def magnitude(self, tally: Tally) -> float:
@@ -253,7 +251,6 @@ def of_member(
 
 
 def interval_of(score: Score[Member], member: Member) -> Interval | None:
-    """Return the score of a member with its interval."""
     tally = score.tally(member)
     if member.stopping is not None and score.of_share is not None:
         return _stopped_interval(score, member, tally, member.stopping) if tally.n else None
@@ -416,7 +413,6 @@ class ByLabels:
         return min(1.0, max(0.0, float(np.mean(values))))
 
     def describe(self) -> str:
-        """Return the correction in words."""
         few = f" ({self.left_out} prompts have fewer than {LEAST_LABELS})" * bool(self.left_out)
         return f"corrected by {several(self.labels, 'label')}{by_annotators(self.labelled)}{few}"
 
@@ -451,7 +447,6 @@ class MeanScore:
         return sum(tally.n > 0 for tally in self.tallies)
 
     def interval(self, level: float) -> Interval:
-        """Return the mean with its interval."""
         interval = self.score.mean(self.tallies, level)
         if self.correction is None:
             return interval

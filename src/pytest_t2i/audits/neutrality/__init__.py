@@ -82,13 +82,11 @@ class NeutralityAudit(ContrastAudit):
         return measure.needs(context, test)
 
     def measured(self, context: AuditContext, test: AskedTest) -> TripletSamples:
-        """Return the images of a test's triplets."""
         from pytest_t2i.audits.neutrality import measure
 
         return measure.triplets_of(context, [(three, test) for three in test.selection.triplets])
 
     def measured_one(self, context: AuditContext, test: AskedTest) -> TripletSample:
-        """Return the images of a test's one triplet."""
         return self.measured(context, test).members[0]
 
     def rows(self, context: AuditContext) -> Iterator[Row]:

@@ -347,7 +347,6 @@ class Objects(CountedTriplets):
 
 
 def objects_of(context: AuditContext, test: AskedTest) -> Objects:
-    """Return the objects in the images of a test's triplets."""
     return count_triplets(Objects, context, test)
 
 

@@ -87,7 +87,6 @@ class Pairs:
 
     @cached_property
     def sides(self) -> list[Sides]:
-        """The tallies of each prompt."""
         return [Sides(*map(self._tally, pair)) for pair in zip(*self.labels, strict=True)]
 
     def _tally(self, numbers: np.ndarray) -> Tally:
@@ -106,7 +105,6 @@ class Pairs:
 
     @property
     def are_drawn_anew(self) -> bool:
-        """Whether the model of the baseline or of this run ignores seeds."""
         if not self.samples:
             return False
         observations = self.samples[0].observations

@@ -75,7 +75,6 @@ class Correction(ByLabels):
 
     @property
     def labels(self) -> int:
-        """Number of people's labels of these images."""
         return distinct_labels(self.samples, self.known)
 
     @cached_property
@@ -96,7 +95,6 @@ class Correction(ByLabels):
         return () if place is None else self.samples[place].seeds
 
     def is_of(self, samples: DetectedPrompts) -> bool:
-        """Whether the prompts it corrects have the images of these samples."""
         return all(self.seeds_of(s.prompt) in ((), s.seeds) for s in samples)
 
     def labels_of_prompt(self, prompt: Prompt) -> dict[str, int]:
@@ -150,7 +148,6 @@ def correct(samples: DetectedPrompts, labelled: LabelledSet) -> Correction | Non
 
 
 def corrected_samples(context: AuditContext, samples: Samples) -> Samples:
-    """Return the samples of a test with the correction by people's labels."""
     labelled = context.given_labels
     why, whole = why_no_verdict(samples, labelled), _prompts_correction(context)
     if whole is not None and not why and whole.is_of(samples):

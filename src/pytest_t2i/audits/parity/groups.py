@@ -95,7 +95,6 @@ class CountedGroups(NamedTuple):
 
     @classmethod
     def of(cls, samples: DetectedPrompts, axis: str, label: str) -> CountedGroups:
-        """Count the images of the prompts of each concept of an axis."""
         groups = by_concept(samples.members, axis)
         may_be = dict(zip((entry.prompt.id for entry in samples), samples.unknown, strict=True))
         images = {
@@ -122,7 +121,6 @@ class CountedGroups(NamedTuple):
         return self._replace(images=worst_case_groups(self.images, self.unknown, side), unknown={})
 
     def p_values(self, bound: float, side: Beyond) -> PValues:
-        """Return the p-value of a side."""
         alternative = ALTERNATIVES[side]
         return [parity_difference_p_value(self.images, bound, alternative=alternative)]
 

@@ -139,7 +139,6 @@ class StereotypesAudit(Audit):
         return _against_variety(concepts, OF_MODELS.format(signs=legend), f"{AXES}{COMPARABLE}")
 
     def first(self, rows: Rows) -> Row | None:
-        """Return the highest score."""
         return next((row for row, _ in _scored(rows)), None)
 
 

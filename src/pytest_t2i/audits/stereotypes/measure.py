@@ -314,5 +314,4 @@ class StereotypeStopping(StoppingRule):
         return replace(test, folded=False, bound=edge) if edge < 1.0 else None
 
     def state(self, value: Association) -> State:
-        """Return the state that the stereotype's images have reached."""
         return settled(EXCESS, value)

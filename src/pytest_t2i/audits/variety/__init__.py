@@ -45,7 +45,6 @@ class VarietyAudit(Audit):
 
     @property
     def recorded_type(self) -> Any:
-        """The type of its part of a baseline file."""
         from pytest_t2i.audits.variety.change import RECORDED
 
         return RECORDED

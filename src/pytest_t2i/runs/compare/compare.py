@@ -94,7 +94,6 @@ class ComparedScores:
     groups: tuple[str, ...]
 
     def tallies(self, prompts: Sequence[PromptOfModel]) -> list[Tally]:
-        """Return the counted images of each prompt."""
         return [Tally.even(tuple(prompt.counts(self.groups).values())) for prompt in prompts]
 
     def labels(self, prompts: Sequence[PromptOfModel]) -> list[np.ndarray]:
@@ -161,7 +160,6 @@ def compare_models(
     audits: Sequence[Audit] | None = None,
     groups: Sequence[str] = (),
 ) -> ModelComparison:
-    """Compare models on the prompts that all of them share."""
     scores = _scores_of(models, groups)
     texts = [text for text in models[0].prompts if _is_shared(text, models, scores)]
     if not texts:

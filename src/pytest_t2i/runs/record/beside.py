@@ -58,7 +58,6 @@ class SectionsFile:
 def sections_file(
     record: RunRecord, name: str, sections: Sequence[Section], facts: Mapping[str, Any] = EMPTY
 ) -> SectionsFile:
-    """Return what a command says of a run."""
     plain = tuple(plain_section(section) for section in sections)
     file = SectionsFile(name, record.model, record.created, plain, facts)
     file.shown()
@@ -82,5 +81,4 @@ def files_beside(record: RunRecord, folder: Path) -> list[SectionsFile]:
 
 
 def is_sections_file(path: str) -> bool:
-    """Whether a path is that of such a file."""
     return path.endswith(SUFFIX)

@@ -105,7 +105,6 @@ PACKAGES = (
 
 
 def record_of(results: Results, command: str = "", project: Path | None = None) -> RunRecord:
-    """Return the record of all results."""
     recorded = results.recorded
     session = results.session
     parts = {audit.name: Rows.measured(audit.rows(results)) for audit in session.audits}

@@ -101,7 +101,6 @@ class ReportManifest:
 
 
 def new_manifest(report: Path, project: Path) -> ReportManifest:
-    """Return a manifest of the files of a report of this project."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     tool = f"pytest-t2i {version('pytest-t2i')}"
     hashes = {name: sha for name in FILES if (sha := sha256_of(report / name))}
@@ -200,7 +199,6 @@ def input_digests(session: Session, project: Path) -> dict[str, str]:
 
 
 def manifest_of(session: Session, record: RunRecord, report: Path, project: Path) -> ReportManifest:
-    """Return the manifest of a run whose report was just written into ``report``."""
     pictures = _pictures(record)
     store = session.store.folder
     keys = sorted(key[1] for file in pictures if (key := KEY.search(file)))
@@ -306,7 +304,6 @@ def manifest_beside(source: Path) -> ReportManifest | None:
 
 
 def add_outputs(source: Path, files: Sequence[Path]) -> None:
-    """Add files that were made from a run.json to the manifest beside it."""
     manifest = manifest_beside(source)
     if manifest is None or manifest.project is None:
         return

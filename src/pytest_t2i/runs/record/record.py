@@ -127,7 +127,6 @@ class PromptRepeats:
 
     @property
     def has_no_verdict(self) -> bool:
-        """Whether so many pictures repeat that nothing is judged of the prompt."""
         return Repeats(self.pictures, self.distinct, self.nearly_equal).are_too_many
 
 
@@ -181,7 +180,6 @@ class MetricRecord:
 
     @classmethod
     def of(cls, info: MetricInfo) -> MetricRecord:
-        """Return the record of a declaration."""
         low, high = (end if math.isfinite(end) else None for end in (info.low, info.high))
         more = info.meaning, info.of_prompt, info.ends
         return cls(info.words, low, high, info.worse, info.source, *more)

@@ -9,7 +9,6 @@ from pytest_t2i.sections import Paragraph
 
 
 def headlines(record: RunRecord) -> list[str]:
-    """Return the first line of each audit that has one."""
     found = (
         next(
             (

@@ -31,7 +31,6 @@ def judge_facts(session: Session) -> dict[str, dict[str, Any]]:
 
 
 def recorded_judge(judge: Judge) -> dict[str, Any]:
-    """Return what is recorded of a judge."""
     equal, twice = judge.agreement or (None, None)
     return {**judge.provenance, "twice": twice, "equal": equal}
 

@@ -18,7 +18,6 @@ from pytest_t2i.verdicts.limits_file import LimitFiles
 
 
 def make_and_detect(results: Results, limits: LimitFiles, progress: Progress) -> None:
-    """Make and examine all images of the selected tests that the store lacks."""
     session = results.session
     session.check_labels()
     runner = Runner(

@@ -26,7 +26,6 @@ def select(
     captions: Sequence[Triplet] = (),
     of_audits: Mapping[str, Keyword] = EMPTY,
 ) -> Selection:
-    """Return the selection of a marker's arguments."""
     unknown = sorted(set(keywords) - {*KEYWORDS, *of_audits})
     if unknown:
         names = ", ".join((*KEYWORDS, *of_audits))

@@ -140,7 +140,6 @@ Looked = Callable[[Sequence[str]], Collection[str]]
 def out_of_domain(
     results: Results, reasons: Reasons, prompts: Sequence[PromptRecord]
 ) -> Iterator[str]:
-    """Yield a line for each part that skipped pictures of a kind that it was not made for."""
     session = results.session
     if unlike := reasons[Undetected.OUT_OF_DOMAIN]:
         total = sum(len(prompt.images) for prompt in prompts)

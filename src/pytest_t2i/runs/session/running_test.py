@@ -48,7 +48,6 @@ class KnownOfTest:
         return str(self.results.settings.judge_certificate)
 
     def judge(self) -> JudgedDetector:
-        """Return the detector whose labels are judged."""
         return judge_of(self.results.session)
 
     def abstained(self) -> tuple[int, int]:
@@ -89,11 +88,9 @@ class KnownOfTest:
         return next(found, None)
 
     def name_of(self, text: str) -> str:
-        """Return the name of the prompt with this text."""
         return self.results.make_plan([self.test]).prompts[text].name
 
     def earlier_looks(self, metric: str, against: Against, bound: float) -> Sequence[LookRecord]:
-        """Return the earlier runs that judged a comparison."""
         return earlier_looks(self.results, self.test, metric, against, bound)
 
 

@@ -76,7 +76,6 @@ class Session:
 
     @property
     def store(self) -> Store:
-        """The store of images and detections."""
         return self.components.store
 
     @cached_property
@@ -86,7 +85,6 @@ class Session:
 
     @cached_property
     def encoder(self) -> str:
-        """The name of the encoder of images."""
         return self.components.encoder_name
 
     @cached_property
@@ -114,7 +112,6 @@ class Session:
 
     @cached_property
     def request_settings(self) -> RequestSettings:
-        """What all requests of the run share."""
         return RequestSettings(self.generation, self.components.mitigating())
 
     @property
@@ -227,7 +224,6 @@ class Session:
 
     @property
     def needs_model(self) -> bool:
-        """Whether a selected test needs images."""
         return any(test.selection.needs_model for test in self.tests.values())
 
     @cached_property

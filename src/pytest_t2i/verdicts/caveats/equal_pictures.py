@@ -63,7 +63,6 @@ class Repeats(NamedTuple):
 
     @property
     def are_too_many(self) -> bool:
-        """Whether so many pictures repeat that there is no verdict."""
         return self.share > MOST_REPEATED
 
     @property

@@ -29,7 +29,6 @@ class RunLevel(NamedTuple):
 
     @property
     def of_each(self) -> float:
-        """Error of one comparison."""
         return (1.0 - self.level) / max(1, self.comparisons)
 
     def __str__(self) -> str:
@@ -83,7 +82,6 @@ class SharedLevel:
     """A comparison fails at its part of the run's error, and passes at its own level."""
 
     def level(self, question: Question, levels: Levels) -> Levels:
-        """Return the levels with that of a FAIL."""
         if question.part is None:
             return levels
         needed, words = question.part

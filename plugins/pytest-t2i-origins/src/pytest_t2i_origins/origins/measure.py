@@ -45,7 +45,6 @@ class Shown:
 def stock_figure(
     subject: str, shown: Sequence[Shown], named: Sequence[str], most: int, level: float
 ) -> Measurement:
-    """Return the excess that more than ``most`` of the named attributes reach."""
     attributes = [attribute for attribute in shown if attribute.name in named]
     excesses = (
         ", ".join(f"{attribute.name} {_excess(attribute, level)}" for attribute in attributes)

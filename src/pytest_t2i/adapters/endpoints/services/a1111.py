@@ -20,7 +20,6 @@ from pytest_t2i.data import Request
 
 
 def request(model: str, request: Request) -> Call:
-    """The call for one picture."""
     settings = request.settings
     return Call(
         "sdapi/v1/txt2img",
@@ -40,7 +39,6 @@ def request(model: str, request: Request) -> Call:
 
 
 def read(_: str, answer: Any) -> AnswerReading:
-    """What an answer says."""
     info = json_in(text(at(answer, "info")))
     name, code = text(at(info, "sd_model_name")), text(at(info, "sd_model_hash"))
     prompt = text(at(info, "prompt")) or None
@@ -54,7 +52,6 @@ def version(model: str) -> Call:
 
 
 def versions(model: str, told: Any, _: str) -> Mapping[str, str]:
-    """The checkpoint and its hash."""
     names = {
         "sd_model_checkpoint": "sd_model_checkpoint",
         "sd_checkpoint_hash": "sd_checkpoint_hash",

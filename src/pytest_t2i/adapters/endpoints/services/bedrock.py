@@ -67,14 +67,12 @@ def request(model: str, request: Request) -> Call:
 
 
 def read(_: str, answer: Any) -> AnswerReading:
-    """What an answer says."""
     reasons = (word for word in texts(*items(answer, "finish_reasons")) if "Filter reason" in word)
     pictures = [Picture(data_url(content)) for content in texts(*items(answer, "images"))]
     return AnswerReading(pictures, refusal=next(reasons, ""))
 
 
 def sign(credentials: Any, region: str, call: Call, address: str) -> Call:
-    """The call with a signature by AWS credentials."""
     from botocore.auth import SigV4Auth
     from botocore.awsrequest import AWSRequest
 

@@ -18,7 +18,6 @@ from pytest_t2i.data import Money, Request
 
 
 def request(model: str, request: Request) -> Call:
-    """The call for one picture."""
     return Call(
         "chat/completions",
         {
@@ -32,7 +31,6 @@ def request(model: str, request: Request) -> Call:
 
 
 def read(_: str, answer: Any) -> AnswerReading:
-    """What an answer says."""
     choice = at(answer, "choices", 0)
     content, refusal = at(choice, "message", "content"), text(at(choice, "message", "refusal"))
     if not refusal and at(choice, "finish_reason") == "content_filter":

@@ -74,7 +74,6 @@ def _marks(nodes: Mapping[str, Any]) -> set[str]:
 
 
 def request(workflow: Mapping[str, Any], _: str, request: Request) -> Call:
-    """The call for one picture."""
     settings = asdict(request.settings)
     values = {"prompt": request.prompt, "seed": request.seed}
     nodes = _filled(workflow, values | {name: settings[name] for name in ALL_SETTINGS})

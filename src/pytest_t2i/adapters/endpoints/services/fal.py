@@ -17,7 +17,6 @@ from pytest_t2i.data import Request
 
 
 def request(model: str, request: Request) -> Call:
-    """The call for one picture."""
     settings, size = request.settings, requested_size(request)
     return Call(
         model,

@@ -47,7 +47,6 @@ def request(model: str, request: Request) -> Call:
 
 
 def read(model: str, answer: Any) -> AnswerReading:
-    """What an answer says."""
     # Imagen leaves out what it filters, and the answer has fewer pictures than requested.
     is_short = _is_imagen(model) and isinstance(answer, dict)
     return AnswerReading(

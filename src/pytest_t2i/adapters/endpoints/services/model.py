@@ -103,11 +103,9 @@ class ServiceModel(EndpointModel):
         return attempt
 
     def ask(self, request: Request, seconds: float) -> Generated:
-        """Request one picture."""
         return self.attempts(request)(seconds)
 
     def answer(self, call: Call, until: float) -> Any:
-        """The answer of the service to a call with the key."""
         if self.kind.sign is not None:
             call = self.kind.sign(call, self.address)
         elif self.key:
@@ -249,7 +247,6 @@ def _unknown_field(error: FinalFaultError, body: Collection[str]) -> str | None:
 
 
 def load_service(service: Service, options: LoadOptions) -> ServiceModel:
-    """Load the model that ``MODEL[@BASE_URL]`` names. Names of models may contain an @."""
     model, address = split_source(service, options.source)
     return ServiceModel(service, model, address, options.answers)
 

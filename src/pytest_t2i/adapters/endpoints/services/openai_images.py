@@ -60,7 +60,6 @@ class SdkClient(HttpClient):
 
 
 def azure_query() -> Mapping[str, str]:
-    """The version of Azure's API."""
     version = os.environ.get("AZURE_OPENAI_API_VERSION", "").strip() or API_VERSION
     return {"api_version": version}
 
@@ -86,7 +85,6 @@ def request(model: str, request: Request) -> Call:
 
 
 def azure_request(model: str, request: Request) -> Call:
-    """The call for one picture of a deployment."""
     size = requested_size(request)
     size_words = size and f"{size[0]}x{size[1]}"
     fields = present(prompt=request.prompt, n=1, size=size_words, seed=request.seed)
@@ -94,7 +92,6 @@ def azure_request(model: str, request: Request) -> Call:
 
 
 def read(_: str, answer: Any) -> AnswerReading:
-    """What an answer says."""
     return AnswerReading(pictures_in_data(answer), used=text(at(answer, "model")))
 
 

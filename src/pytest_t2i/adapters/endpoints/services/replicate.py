@@ -32,7 +32,6 @@ SPARED = ("seed", "num_outputs", "output_format")
 
 
 def request(model: str, request: Request) -> Call:
-    """The call for one picture."""
     settings = request.settings
     name, _, version = model.partition(":")
     own = present(

@@ -43,7 +43,6 @@ class AnswerReading(NamedTuple):
 
 
 def bearer(key: str) -> Mapping[str, str]:
-    """The header of most keys."""
     return {"Authorization": f"Bearer {key}"}
 
 
@@ -108,7 +107,6 @@ def data_url(*values: Any) -> str:
 
 
 def pictures_in_data(answer: Any) -> list[Picture]:
-    """The pictures of an answer of OpenAI's images protocol."""
     return [
         Picture(content, text(at(entry, "revised_prompt")) or None)
         for entry in items(answer, "data")

@@ -44,7 +44,6 @@ def request(model: str, request: Request) -> Call:
 
 
 def read(_: str, answer: Any) -> AnswerReading:
-    """What an answer says."""
     if isinstance(answer, bytes):
         return AnswerReading([Picture(answer)])
     pictures = [Picture(data_url(content)) for content in texts(at(answer, "image"))]

@@ -16,7 +16,6 @@ from pytest_t2i.data import Request
 
 
 def request(model: str, request: Request) -> Call:
-    """The call for one picture."""
     settings = request.settings
     return Call(
         "images/generations",
@@ -36,7 +35,6 @@ def request(model: str, request: Request) -> Call:
 
 
 def read(_: str, answer: Any) -> AnswerReading:
-    """What an answer says."""
     return AnswerReading(pictures_in_data(answer), used=text(at(answer, "model")))
 
 
