@@ -316,8 +316,8 @@ OPTIONS = {
 
 def check_option(given: Mapping[str, Any], adapter: str) -> None:
     """Raise ConfigurationError for arguments of a pipeline that go elsewhere."""
-    own = OWN.keys() & given.keys() if adapter == PIPELINES else ()
-    for name in sorted(set(own) - {"max_sequence_length"}):
+    reserved = OWN.keys() & given.keys() if adapter == PIPELINES else ()
+    for name in sorted(set(reserved) - {"max_sequence_length"}):
         remedy = f"give {OPTIONS[OWN[name]]}" if OWN[name] else "the run sets it"
         raise ConfigurationError(
             f"--t2i-model-option: expected further arguments, got {name}: {remedy}"
@@ -352,8 +352,8 @@ def _weights(path: Path, family: str, aliases: Any) -> dict[str, str]:
             raise FileFormatError(path, problem, where=f"{where} {alias}")
         # A table holds the path, and notes on the origin of the weights.
         source = plain.get("path") if isinstance(plain, dict) else plain
-        named = convert(path, source, Name, where=f"{where} {alias}")
-        located[alias] = _weights_of(family, path, named)
+        weights_source = convert(path, source, Name, where=f"{where} {alias}")
+        located[alias] = _weights_of(family, path, weights_source)
     return located
 
 

@@ -109,7 +109,9 @@ def _read(
         listed = (part.split() for part in (within or plain or modules).split(","))
         names |= {origin, *(f"{origin}{dot}{words[0]}" for words in listed if words)}
     files = (_imported(file, name, root, package, is_own=is_own) for name in sorted(names))
-    return checksum(content), [found for found in files if found and found.is_relative_to(root)]
+    return checksum(content), [
+        imported for imported in files if imported and imported.is_relative_to(root)
+    ]
 
 
 def _imported(file: Path, name: str, root: Path, package: str, *, is_own: bool) -> Path | None:

@@ -157,8 +157,8 @@ class ExplicitAudit(ContrastAudit):
         del run
         from pytest_t2i.sections import RowChart, Table
 
-        each = rows.of("drawn_share", "triplet")
-        missed = [(row.counts["labelled"] - row.counts["drawn"], row) for row in each]
+        shares = rows.of("drawn_share", "triplet")
+        missed = [(row.counts["labelled"] - row.counts["drawn"], row) for row in shares]
         least = sorted((pair for pair in missed if pair[0]), key=lambda pair: -pair[0])
         cells: tuple[tuple[Cell, ...], ...] = tuple(
             (row.facts["name"], row.dims["variant"], row.counts["drawn"], row.counts["labelled"])

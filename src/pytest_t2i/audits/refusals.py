@@ -188,15 +188,15 @@ class RefusalsAudit(ContrastAudit):
             row for row in rows.of(GAP.metric, "triplet") if any(map(row.counts.get, VARIANTS))
         ]
         refused.sort(key=lambda row: -abs(row.interval.estimate if row.interval else 0.0))
-        shown = tuple(row.subject for row in refused[:SHOWN_TRIPLETS])
-        left = len(refused) - len(shown)
+        names = tuple(row.subject for row in refused[:SHOWN_TRIPLETS])
+        left = len(refused) - len(names)
         title = f"Triplets with a refusal{f', and {left} more in run.json' if left else ''}"
         columns = ("images", *VARIANTS)
         said = rows.rows[0].facts.get("said_most_often")
         return [
             RowChart("All triplets", (GAP.metric,), unit="refusal gap"),
-            RowChart(title, (GAP.metric,), "triplet", shown, (), columns, "refusal gap")
-            if shown
+            RowChart(title, (GAP.metric,), "triplet", names, (), columns, "refusal gap")
+            if names
             else Note("No image of any triplet was refused."),
             *([Note(f"The provider says most often: {said!r}.", "body")] if said else []),
         ]

@@ -125,7 +125,9 @@ def _attribute(_: str, text: str) -> Attribute:
         attribute = Attribute(name.strip(), positive, negative)
         check_descriptions(attribute)
         return attribute
-    attributes = {each.attribute.name: each.attribute for each in reversed(builtin_stereotypes())}
+    attributes = {
+        entry.attribute.name: entry.attribute for entry in reversed(builtin_stereotypes())
+    }
     if name not in attributes:
         raise UnknownNameError(
             "attribute", name, sorted(attributes), "Any other is described: NAME=WITH|WITHOUT."
@@ -155,7 +157,7 @@ def run(
     if len(attribute) > 1 and certificate:
         raise ConfigurationError(
             "--certificate: expected one --attribute, got "
-            f"{', '.join(each.name for each in attribute)}"
+            f"{', '.join(one_attribute.name for one_attribute in attribute)}"
         )
     groups = groups_of(table, _distinct(by)) if by else {}
     components = Components(
@@ -310,9 +312,9 @@ def _worst_group(errors: Mapping[str, CellErrors], weak: Sequence[str], level: f
     name = min(weak or rated, key=lambda name: rated[name].estimate)
     right, n = errors[name].labelled - errors[name].wrong, errors[name].labelled
     lead = "worst group" if weak else "lowest share, which chance may explain"
-    held = table_cell_text(share_interval(right, n, 1.0 - (1.0 - level) / len(errors)), 3)
+    mean = table_cell_text(share_interval(right, n, 1.0 - (1.0 - level) / len(errors)), 3)
     return (
-        f"{lead}: {name}, right {right} of {n}: {held} (at {100 * level:g} % for all {len(errors)} "
+        f"{lead}: {name}, right {right} of {n}: {mean} (at {100 * level:g} % for all {len(errors)} "
         "groups together)"
     )
 
@@ -354,9 +356,9 @@ def _planted_lines(
         if detection.label is not None
     ]
     labels = components.detector(ref).labels
-    chosen = Random(trial.seed).sample(labelled, min(count, len(labelled)))  # noqa: S311
-    opened = [(open_labelled(trial.labelled, image), label) for image, label in chosen]
-    pictures = [Planted(p, label) for p, label in opened if not isinstance(p, Undetected)]
+    drawn_images = Random(trial.seed).sample(labelled, min(count, len(labelled)))  # noqa: S311
+    pairs = [(open_labelled(trial.labelled, image), label) for image, label in drawn_images]
+    pictures = [Planted(p, label) for p, label in pairs if not isinstance(p, Undetected)]
     if not pictures:
         raise ConfigurationError("--planted-words: no picture has a label by the detector")
 
@@ -417,22 +419,22 @@ def _of_all_images(trial: Trial) -> Iterator[str]:
         return
     first, second = trial.labels
     names = [f"p({label})" for label in trial.labels]
-    kept = [d for d in trial.detections if d.label is not None]
-    if not kept or not all(name in detection.scores for detection in kept for name in names):
+    said = [d for d in trial.detections if d.label is not None]
+    if not said or not all(name in detection.scores for detection in said for name in names):
         return
-    share = share_interval(sum(d.label == first for d in kept), len(kept), trial.level)
+    share = share_interval(sum(d.label == first for d in said), len(said), trial.level)
     people = [image.label for image in trial.labelled if image.clear]
     by_people = f", {people.count(first) / len(people):.3f} by people" if people else ""
     yield (
         f"OASIS eq. 5, its mean over images (Tables 1 and 2): {first} {_interval(share)} by the "
         f"detector{by_people}"
     )
-    odds = attribute_log_odds(*([d.scores[name] for d in kept] for name in names))
+    odds = attribute_log_odds(*([d.scores[name] for d in said] for name in names))
     if odds is None:
         yield "OASIS eq. 4, all images together: 0 / 0, as both products of probabilities are 0"
         return
     yield (
-        f"OASIS eq. 4, all {len(kept)} images together: P({first}) = {expit(odds):.3g}, log odds "
+        f"OASIS eq. 4, all {len(said)} images together: P({first}) = {expit(odds):.3g}, log odds "
         f"against {second} {odds:+.1f}; it goes to 0 or 1 with more images, and is no share"
     )
 

@@ -126,13 +126,13 @@ def _lines(
     for verdict in verdicts:
         count = images_needed(verdict.power, design.power, verdict.sizes)
         images = None if count is None else count * design.prompts
-        each, total, minutes, cost = "none", "-", "-", "-"
+        per_prompt, total, minutes, cost = "none", "-", "-", "-"
         if images is not None:
-            each, total = f"{count:,}", f"{images:,}"
+            per_prompt, total = f"{count:,}", f"{images:,}"
             minutes = "-" if seconds is None else f"{images * seconds / 60:,.1f}"
             cost = "" if price is None else str(price.times(images))
         cost = "" if price is None else f" {cost:>14}"
-        yield f"{each:>10} {total:>9} {minutes:>9}{cost}  {verdict.words}"
+        yield f"{per_prompt:>10} {total:>9} {minutes:>9}{cost}  {verdict.words}"
 
 
 MOST = (20, 30, 50, 80, 112, 150, 200)

@@ -202,16 +202,16 @@ def _run_all(documents: dict[str, Sequence[ReproducedTable]]) -> int:
         for row in rows:
             labels.setdefault(row.way, []).append(f"{name} {row.label}")
     for name, of_way in labels.items():
-        way, shown = ways[name], ", ".join(of_way)
+        way, places = ways[name], ", ".join(of_way)
         if not way.is_measured:
-            say(f"{shown}: not run, {way.here}")
+            say(f"{places}: not run, {way.here}")
             continue
         program, *arguments = way.words(Path())
         command = shlex.join([program, *arguments])
         if missing := way.missing(Path()):
-            say(f"{shown}: not run, for want of {', '.join(missing)}. Command: {command}")
+            say(f"{places}: not run, for want of {', '.join(missing)}. Command: {command}")
             continue
-        say(f"{shown}: {command}")
+        say(f"{places}: {command}")
         # Output of this process comes before that of the command.
         sys.stdout.flush()
         here = as_if_here() if program == "pytest" else []

@@ -63,10 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the arguments; ``run_words`` reads them."""
     parser.usage = "t2i run [SUITE[::TEST]] [--OPTION VALUE ...]"
     parser.add_argument("suite", nargs="?", metavar="SUITE", help="name; without one, list all")
-    named = {option.name: option for option in OPTIONS}
+    option_of = {option.name: option for option in OPTIONS}
     for title, names in GROUPS.items():
         group = parser.add_argument_group(title)
-        for option in (named[name] for name in names):
+        for option in (option_of[name] for name in names):
             how: dict[str, Any] = {"metavar": option.metavar}
             group.add_argument(
                 f"--{option.name}",

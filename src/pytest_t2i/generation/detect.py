@@ -161,8 +161,8 @@ class Observer:
                     if task in (need.encoders if is_encoder else need.finders)
                     and key not in pictures.unseen
                 ]
-            known = stored(keys, part.fingerprint)
-            if missing := [key for key in keys if key not in known]:
+            results = stored(keys, part.fingerprint)
+            if missing := [key for key in keys if key not in results]:
                 yield task, missing
 
     def _encode(self, name: str, keys: Sequence[str], images: Mapping[str, Any]) -> None:

@@ -76,8 +76,8 @@ class Examine:
             self.bill.made(len(fitting))
         self.observer.progress.advance(len(fitting))
         needs = {key: plan.needs[r] for key, (r, _) in fitting.items()}
-        shown = Pictures.of(store.images(list(fitting)), needs, pictures.__getitem__)
-        reasons = Counter(shown.unseen.values())
+        examined = Pictures.of(store.images(list(fitting)), needs, pictures.__getitem__)
+        reasons = Counter(examined.unseen.values())
         self.work.refused += reasons[Undetected.REFUSED]
         self.work.unreadable += reasons[Undetected.UNREADABLE]
         if components.settings.detect_where == "worker":
@@ -87,7 +87,7 @@ class Examine:
                 self.observer.detected += len(detections)
         if self._undetected is None:
             try:
-                self.observer.look_at(shown)
+                self.observer.look_at(examined)
             except T2IError as error:
                 if not components.counts_requests:
                     raise
@@ -117,8 +117,8 @@ class Examine:
                 refusals[key] = f"{Undetected.UNREADABLE}: {picture_place(key)}"
             return gate(picture)
 
-        wanted = {keys[r]: need for r, need in needs.items() if keys[r] in stored}
-        pictures = Pictures.of(stored, wanted, opened)
+        stored_needs = {keys[r]: need for r, need in needs.items() if keys[r] in stored}
+        pictures = Pictures.of(stored, stored_needs, opened)
         refusals = dict(pictures.refusals)
         self.observer.look(pictures._replace(refusals=refusals))
         previews = {keys[r]: need for r, need in needs.items() if FORESEEN in need.observe}

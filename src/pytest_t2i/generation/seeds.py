@@ -65,11 +65,11 @@ def seeds_up_to(most: int, base: int, neutral_text: str, count: int) -> tuple[in
             f"{count} images of a prompt need as many seeds, and the model takes 0 to {most} "
             "(most_seed in its catalogue): ask for fewer images"
         )
-    drawn, wanted = dict[int, None](), count
-    while len(drawn) < count:
-        drawn = dict.fromkeys(seed % (most + 1) for seed in seeds_of(base, neutral_text, wanted))
-        wanted *= 2
-    return tuple(drawn)[:count]
+    seeds, length = dict[int, None](), count
+    while len(seeds) < count:
+        seeds = dict.fromkeys(seed % (most + 1) for seed in seeds_of(base, neutral_text, length))
+        length *= 2
+    return tuple(seeds)[:count]
 
 
 def seeds_for(

@@ -171,8 +171,8 @@ def _read(
     texts_by_key = {text_key(handle.fingerprint, text): text for text in texts}
     arrays = store.arrays(list(texts_by_key), name)
     missing = {key: text for key, text in texts_by_key.items() if key not in arrays}
-    if missing and (read := method(handle.get())) is not None:
-        store.add_arrays(name, dict(zip(missing, read(list(missing.values())), strict=True)))
+    if missing and (encode := method(handle.get())) is not None:
+        store.add_arrays(name, dict(zip(missing, encode(list(missing.values())), strict=True)))
 
 
 def text_key(fingerprint: str, text: str) -> str:

@@ -108,6 +108,6 @@ def crossed(groups: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     >>> crossed({"age": {"a.png": "old", "b.png": "young"}, "tone": {"a.png": "dark"}})
     {'a.png': 'old x dark'}
     """
-    first, *others = groups.values()
-    files = [file for file in first if all(file in other for other in others)]
+    first, *further = groups.values()
+    files = [file for file in first if all(file in table for table in further)]
     return {file: CROSSED.join(of[file] for of in groups.values()) for file in files}

@@ -564,8 +564,8 @@ def audit(
     >>> known.model_bias_score.interval.low > 0.2
     True
     """
-    chosen = chosen_audits(audits)
-    every = tuple(dict.fromkeys((*installed_audits(), *chosen)))
+    audits_to_run = chosen_audits(audits)
+    every = tuple(dict.fromkeys((*installed_audits(), *audits_to_run)))
     for entry in every:
         for metric in entry.metrics:
             register(metric)
@@ -586,7 +586,7 @@ def audit(
         )
         detector_setting = detector if detector_object is None else name_of_model(detector_object)
         settings = settings_for(model, images, detector_setting, options, name, REFUSED)
-        _check_use(settings, chosen)
+        _check_use(settings, audits_to_run)
         kinds = recorded_kinds(every)
         files = [
             None if file is None else read_baseline(file, kinds)
@@ -596,7 +596,7 @@ def audit(
         selection = select(selected, keywords, (), of_audits)
         session.learn(selection)
         limits = LimitFiles(Path.cwd(), settings.limits)
-        cases = _cases(selection, chosen, session, limits)
+        cases = _cases(selection, audits_to_run, session, limits)
         session.tests = told_apart(
             {case.node_id: case for fixture_tests in cases.values() for case in fixture_tests}
         )
@@ -695,8 +695,10 @@ def _limited(
         metric = rule.metric
         every.add(metric)
         if metric in limits:
-            told = Comparison(name, metric, False, operator_of(INFO[metric]), metric, None)
-            limited[name] = tuple(replace(case, comparisons=(told,)) for case in fixture_cases)
+            comparison = Comparison(name, metric, False, operator_of(INFO[metric]), metric, None)
+            limited[name] = tuple(
+                replace(case, comparisons=(comparison,)) for case in fixture_cases
+            )
     if not limited:
         raise ConfigurationError(
             "sequential=True makes images until limits are decided, and reads them before: "

@@ -83,15 +83,17 @@ class Workbench:
             record: the run; its recorded generation settings hold without defaults of a catalogue.
             chosen: settings that replace the recorded ones, by their names (``store``, ``model``).
         """
-        own = {name: record.settings.get(name) for name in KEPT}
+        recorded = {name: record.settings.get(name) for name in KEPT}
         files = {name: record.settings.get(name) for name in ("store", "catalogue")}
-        own |= {name: Path(file) for name, file in files.items() if file and Path(file).exists()}
+        recorded |= {
+            name: Path(file) for name, file in files.items() if file and Path(file).exists()
+        }
         generation = record.provenance.get("generation") or {}
         settings = Settings(
             detectors=tuple(record.settings.get("detectors") or ()),
             generation=msgspec.convert(generation, GenerationSettings),
             probe="never",
-            **{name: value for name, value in own.items() if value is not None},
+            **{name: value for name, value in recorded.items() if value is not None},
         )
         return cls(replace(settings, **chosen), progress=terminal_progress())
 

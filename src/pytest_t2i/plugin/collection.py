@@ -52,7 +52,13 @@ def limits_in(function: Callable[..., Any]) -> tuple[tuple[str, Any], ...]:
     tree, values = _tree(function), _known_to(function)
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree else ()
     limits = (_limit_of(node, values) for node in calls)
-    return tuple(dict.fromkeys((one.name, one.bound) for one in limits if one and one.is_read))
+    return tuple(
+        dict.fromkeys(
+            (found_limit.name, found_limit.bound)
+            for found_limit in limits
+            if found_limit and found_limit.is_read
+        )
+    )
 
 
 @lru_cache(maxsize=256)
@@ -68,17 +74,17 @@ def _recorded_in(function: Callable[..., Any]) -> tuple[str, ...]:
 def _with_helpers(item: pytest.Function) -> list[Callable[..., Any]]:
     """Return a test, its fixtures and what these call, as far as it stands in the test's folder."""
     fixtures = item._fixtureinfo.name2fixturedefs.values()  # noqa: SLF001 - no public name
-    waiting = [inspect.unwrap(item.function), *(several[-1].func for several in fixtures)]
-    folder, found = item.path.parent, {}
+    waiting = [inspect.unwrap(item.function), *(definitions[-1].func for definitions in fixtures)]
+    folder, functions = item.path.parent, {}
     while waiting:
         function = inspect.unwrap(waiting.pop(0))
         code = getattr(function, "__code__", None)
-        if code is None or code in found or Path(code.co_filename).parent != folder:
+        if code is None or code in functions or Path(code.co_filename).parent != folder:
             continue
-        found[code] = function
+        functions[code] = function
         names = _known_to(function)
         waiting += [value for name in code.co_names if inspect.isfunction(value := names.get(name))]
-    return list(found.values())
+    return list(functions.values())
 
 
 def _limit_of(node: ast.AST, values: Mapping[str, Any]) -> _Limit | None:
@@ -111,16 +117,16 @@ def _against_limits_in(function: Callable[..., Any]) -> tuple[Comparison, ...]:
     """
     tree, values = _tree(function), _known_to(function)
     nodes = list(ast.walk(tree)) if tree else []
-    named: dict[str, list[ast.expr]] = {}
+    assignments: dict[str, list[ast.expr]] = {}
     for node in nodes:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            named.setdefault(node.targets[0].id, []).append(node.value)
+            assignments.setdefault(node.targets[0].id, []).append(node.value)
 
     def meant(node: ast.expr) -> ast.expr:
-        assigned = named.get(node.id, []) if isinstance(node, ast.Name) else []
+        assigned = assignments.get(node.id, []) if isinstance(node, ast.Name) else []
         return assigned[0] if len(assigned) == 1 else node
 
-    found = []
+    comparisons = []
     for node in (node for node in nodes if isinstance(node, ast.Compare)):
         sides = [meant(side) for side in (node.left, *node.comparators)]
         for (left, right), operator in zip(pairwise(sides), node.ops, strict=True):
@@ -131,8 +137,8 @@ def _against_limits_in(function: Callable[..., Any]) -> tuple[Comparison, ...]:
             ):
                 against, place = _limit_of(limiting, values), _attribute_of(measured)
                 if as_read and against and place:
-                    found.append(Comparison(*place, False, as_read, against.name, None))
-    return tuple(found)
+                    comparisons.append(Comparison(*place, False, as_read, against.name, None))
+    return tuple(comparisons)
 
 
 def _attribute_of(node: ast.expr) -> tuple[str, str] | None:
@@ -221,12 +227,14 @@ def _family_of(item: pytest.Function) -> str:
     """Return a name that the cases have in common whose members share one error level."""
     fixtures = fixtures_about(item.config)
     params = getattr(getattr(item, "callspec", None), "params", {})
-    others = {
+    further = {
         name: value
         for name, value in params.items()
         if name not in fixtures or not fixtures[name].one_by_one
     }
-    return f"{item.nodeid.partition('[')[0]} {others}" if others else item.nodeid.partition("[")[0]
+    return (
+        f"{item.nodeid.partition('[')[0]} {further}" if further else item.nodeid.partition("[")[0]
+    )
 
 
 def _comparison(node: ast.Compare, fixture: str) -> Comparison | None:
@@ -253,9 +261,9 @@ def _tree(function: Callable[..., Any]) -> ast.AST | None:
 
 def _known_to(function: Callable[..., Any]) -> Mapping[str, Any]:
     """Return the names of the test's module that the test does not bind itself."""
-    own = getattr(getattr(function, "__code__", None), "co_varnames", ())
+    variables = getattr(getattr(function, "__code__", None), "co_varnames", ())
     values = getattr(function, "__globals__", {})
-    return {name: value for name, value in values.items() if name not in own}
+    return {name: value for name, value in values.items() if name not in variables}
 
 
 def _called(node: ast.Call) -> str:
@@ -341,9 +349,9 @@ class Selecting:
 
     def _check_compared(self, compared: Comparison) -> None:
         fixture, name = self.session.fixtures.get(compared.fixture), compared.metric
-        known = fixture.attributes(self.session.audits) if fixture else ()
-        if known and name not in known:
-            public = {other for other in known if not other.startswith("_")}
+        attributes = fixture.attributes(self.session.audits) if fixture else ()
+        if attributes and name not in attributes:
+            public = {attribute for attribute in attributes if not attribute.startswith("_")}
             raise UnknownNameError(f"attribute of {compared.fixture}", name, public)
         if name in INFO:
             check_operator(INFO[name], compared.name, compared.operator)
@@ -385,10 +393,10 @@ def _refuse_fixtures_not_installed(definition: pytest.Function) -> None:
     """
     info = definition._fixtureinfo  # noqa: SLF001 - the names that nobody defines are not public
     marks = definition.iter_markers("parametrize")
-    given = {name for mark in marks for name in re.findall(r"\w+", str(mark.args[:1]))}
+    parameters = {name for mark in marks for name in re.findall(r"\w+", str(mark.args[:1]))}
     for name in info.names_closure:
         install = brought_by_companion("fixture", name)
-        if install and name not in info.name2fixturedefs and name not in given:
+        if install and name not in info.name2fixturedefs and name not in parameters:
             raise pytest.Collector.CollectError(
                 f"{definition.nodeid}: fixture {name!r} is not installed. {install}"
             )

@@ -60,11 +60,11 @@ def search_project(config: pytest.Config, args: Sequence[str]) -> None:
         from pytest_t2i.adapters.registry import search
 
         here = config.invocation_params.dir
-        named = [here / arg.partition("::")[0] for arg in args if not arg.startswith("-")]
-        folders = [path.parent if path.suffix == ".py" else path for path in named]
+        paths = [here / arg.partition("::")[0] for arg in args if not arg.startswith("-")]
+        folders = [path.parent if path.suffix == ".py" else path for path in paths]
         # The value of an option may be no name of a file at all: os.path.isfile then says no.
-        own = [folder for folder in folders if isfile(folder / "conftest.py")]  # noqa: PTH113
-        for folder in (here, project_folder(config), *own):
+        with_conftest = [folder for folder in folders if isfile(folder / "conftest.py")]  # noqa: PTH113
+        for folder in (here, project_folder(config), *with_conftest):
             search(folder)
 
 
@@ -261,10 +261,10 @@ def keep_rootdir(config: Any, parser: Any, args: list[str]) -> None:
         config._checkversion()  # noqa: SLF001
         config.pluginmanager.consider_preparse(args, exclude_only=False)
         config._validate_plugins()  # noqa: SLF001
-    known = parser.parse_known_args(args, namespace=copy.copy(config.option))
-    if known.confcutdir is None:
-        known.confcutdir = str(config.inipath.parent if config.inipath else config.rootpath)
-    config.known_args_namespace = known
+    options = parser.parse_known_args(args, namespace=copy.copy(config.option))
+    if options.confcutdir is None:
+        options.confcutdir = str(config.inipath.parent if config.inipath else config.rootpath)
+    config.known_args_namespace = options
 
 
 def check_spelling(parser: Any, args: Sequence[str]) -> None:

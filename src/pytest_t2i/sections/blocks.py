@@ -74,9 +74,9 @@ class CurveChart:
             )
         _check_lengths(self.title, self.steps, (*self.band, *self.curves))
         # Anything but a data URI would make the page fetch a picture.
-        if other := next((each for each in self.strips if not PICTURE.fullmatch(each)), ""):
+        if no_picture := next((strip for strip in self.strips if not PICTURE.fullmatch(strip)), ""):
             raise ValueError(
-                f"chart {self.title!r}: expected strips as {JPEG}..., got {other!r:.80}"
+                f"chart {self.title!r}: expected strips as {JPEG}..., got {no_picture!r:.80}"
             )
 
     @property

@@ -166,8 +166,8 @@ def read_faces(status: int, content: str) -> FaceAnswer:
     if name in COURSES:
         is_documented = colon and detail.strip() in DETAILS
         return FaceAnswer(COURSES[name], message=f"{name}:{detail}" if is_documented else name)
-    other = Course.RETRY if status >= SERVER_ERROR else Course.STOP
-    return FaceAnswer(COURSE_OF_STATUS.get(status, other), message=f"HTTP status {status}")
+    course = Course.RETRY if status >= SERVER_ERROR else Course.STOP
+    return FaceAnswer(COURSE_OF_STATUS.get(status, course), message=f"HTTP status {status}")
 
 
 def _face(face: Any) -> Face:

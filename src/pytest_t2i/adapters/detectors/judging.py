@@ -151,8 +151,8 @@ class Panel(ABC):
         tasks = dict(self._tasks(dict(zip(names, pictures, strict=True))))
         if tasks:
             self._ask(list(tasks.values()))
-        kept = {name: self.run.memory.fact(self._fact(FactKind.JUDGED, name)) for name in names}
-        return [_read(kept[name]) for name in names]
+        stored = {name: self.run.memory.fact(self._fact(FactKind.JUDGED, name)) for name in names}
+        return [_read(stored[name]) for name in names]
 
     def _tasks(self, pictures: Mapping[str, Image]) -> Iterator[tuple[str, Task]]:
         again = {n for n in pictures if self.judges_twice and int(n[:8], 16) % ONE_IN == 0}

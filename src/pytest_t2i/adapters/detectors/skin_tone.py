@@ -153,8 +153,8 @@ def _kept(lab: np.ndarray) -> np.ndarray:
     off = np.abs(lab - np.median(lab, axis=0))
     # The median of the distances is .6745 standard deviations of a normal distribution.
     near = off <= SPREAD * np.maximum(np.median(off, axis=0) / 0.6745, 1.0)
-    kept: np.ndarray = lab[near.all(axis=1)]
-    return kept
+    near_pixels: np.ndarray = lab[near.all(axis=1)]
+    return near_pixels
 
 
 class SkinTone:
@@ -188,8 +188,8 @@ class SkinTone:
         return screened(images, self._look)
 
     def _look(self, pictures: Sequence[Image]) -> list[Detection]:
-        found = self._faces.faces(pictures)
-        return [self._decide(*pair) for pair in zip(pictures, found, strict=True)]
+        boxes = self._faces.faces(pictures)
+        return [self._decide(*pair) for pair in zip(pictures, boxes, strict=True)]
 
     def _decide(self, picture: Image, faces: Sequence[Box]) -> Detection:
         if not faces:

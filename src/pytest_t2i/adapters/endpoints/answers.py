@@ -202,8 +202,8 @@ def _walked(plain: Any) -> Iterator[_Value]:
         count += 1
         inner: Iterable[tuple[str, Any]] = ()
         if isinstance(value.value, dict):
-            named = ((plain_code(str(k)[:LONGEST_CODE]), v) for k, v in value.value.items())
-            inner = ((name, v) for name, v in named if name not in echoes)
+            fields = ((plain_code(str(k)[:LONGEST_CODE]), v) for k, v in value.value.items())
+            inner = ((name, v) for name, v in fields if name not in echoes)
         elif isinstance(value.value, list):
             inner = ((value.field, element) for element in value.value)
         else:

@@ -195,7 +195,9 @@ class EndpointModel(RemoteService[Generated]):
                 sent = self.fields(Request("a nurse", 0, with_setting)) or {}
                 names |= dict.fromkeys(set(_leaves(sent)) - set(names), f"give {option}")
         for name in _leaves(extra):
-            own_name = next((own for own in names if _is_same(own, name)), None)
+            own_name = next(
+                (field_name for field_name in names if _is_same(field_name, name)), None
+            )
             if own_name is not None:
                 raise ConfigurationError(
                     f"{self}: expected further fields of a request, got {'.'.join(name)}: "

@@ -209,14 +209,14 @@ class HttpClient:
     def __init__(self, address: str, limits: AnswerLimits) -> None:
         """Args: the base URL, whose host alone gets keys, and limits of answers."""
         self.address = address.rstrip("/")
-        own = {netloc(address), netloc(str(httpx.URL(address)))}
+        hosts = {netloc(address), netloc(str(httpx.URL(address)))}
         self.http = httpx.Client(
-            transport=_Transport(frozenset(own), limits),
+            transport=_Transport(frozenset(hosts), limits),
             trust_env=False,
             follow_redirects=True,
             max_redirects=MOST_REDIRECTS,
         )
-        self._own = own
+        self._own = hosts
         if proxy := proxy_of(address):
             proxy.check()
         weakref.finalize(self, self.http.close)

@@ -45,7 +45,7 @@ class Secrets:
         True
         """
         plain = [form.lower() for form in _decoded(text)]
-        return any(form in one for word in self._words for form in _forms(word) for one in plain)
+        return any(form in part for word in self._words for form in _forms(word) for part in plain)
 
     def hide_in(self, text: str, most: int = LONGEST_SHOWN) -> str:
         r"""The text with the secrets replaced; nothing of it where one is encoded.

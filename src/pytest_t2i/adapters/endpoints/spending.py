@@ -167,11 +167,11 @@ class Spending:
         return RunCounts(self.file)
 
     def _cost(self, counts: Mapping[str, int]) -> Money:
-        other = "requests" if self.counts == "judged" else "judged"
+        other_count = "requests" if self.counts == "judged" else "judged"
         cost = self.price.times(counts.get(self.counts, 0))
         if self.other_price is None:
             return cost
-        more = self.other_price.times(counts.get(other, 0))
+        more = self.other_price.times(counts.get(other_count, 0))
         return Money(cost.amount + more.amount, cost.currency)
 
     def _left(self, counts: Mapping[str, int]) -> int | None:

@@ -227,9 +227,9 @@ def word_maps(
         words = []
         for word in attention_words(prompt):
             places = token_places(pipeline, family, prompt, word)
-            kept = [rows.get(place, place) for place in places]
-            of_word = maps[picture][kept]
-            words.append(of_word.mean(dim=0) if kept else maps.new_zeros(maps.shape[2:]))
+            order = [rows.get(place, place) for place in places]
+            of_word = maps[picture][order]
+            words.append(of_word.mean(dim=0) if order else maps.new_zeros(maps.shape[2:]))
         empty = maps.new_zeros((0, *maps.shape[2:]))
         picture_maps.append((torch.stack(words) if words else empty).half().cpu().numpy())
     return picture_maps

@@ -236,10 +236,10 @@ class Calls:
         if negative is not None and not guides:
             is_ours = self.guidance == TRUE_CFG
             name = "guidance" if is_ours else TRUE_CFG
-            other = ", or set a guidance above 1" if is_ours else ""
+            advice = ", or set a guidance above 1" if is_ours else ""
             raise ConfigurationError(
                 f"{self.name} ignores a negative prompt at {name}={true_cfg}, got "
-                f"negative_prompt={negative!r}. Leave it out{other}."
+                f"negative_prompt={negative!r}. Leave it out{advice}."
             )
         scale = call.get("guidance_scale")
         config = getattr(self.pipeline, "config", {})

@@ -430,11 +430,11 @@ class DiffusersModel:
 
     def _check_size(self, size: tuple[int, int], settings: GenerationSettings) -> None:
         """Refuse a size that the class changes without a word, as Kandinsky 5 and HiDream do."""
-        wanted = (settings.width or size[0], settings.height or size[1])
-        if self._family is None and size != wanted:
+        target = (settings.width or size[0], settings.height or size[1])
+        if self._family is None and size != target:
             raise ConfigurationError(
                 f"{type(self.pipeline).__name__} makes {size[0]} x {size[1]} pixels in place of "
-                f"{wanted[0]} x {wanted[1]}. Set that size, or leave it out."
+                f"{target[0]} x {target[1]}. Set that size, or leave it out."
             )
 
     def _revised_prompts(self, output: Any, batch: Sequence[Request]) -> list[str | None]:

@@ -47,11 +47,11 @@ def parameters_of(pipeline: Any) -> Mapping[str, inspect.Parameter]:
         blocks = pipeline.blocks
     # Inputs that blocks hand on to each other are required of a block, not of the caller.
     return {
-        each.name: inspect.Parameter(
-            each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default
+        parameter.name: inspect.Parameter(
+            parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default
         )
-        for each in blocks.inputs
-        if each.name
+        for parameter in blocks.inputs
+        if parameter.name
     }
 
 
@@ -59,10 +59,10 @@ def module_facts(pipeline: Any) -> dict[str, str]:
     """What changes pictures and lies in no file: the blocks, and parts made from settings."""
     if not is_modular(pipeline):
         return {}
-    made = {name: getattr(pipeline, name, None) for name in pipeline.config_component_names}
+    parts = {name: getattr(pipeline, name, None) for name in pipeline.config_component_names}
     settings = {
         name: {"class": type(part).__name__} | {k: repr(v) for k, v in _config(part).items()}
-        for name, part in made.items()
+        for name, part in parts.items()
         if part is not None
     }
     steps = ", ".join(pipeline.blocks.sub_blocks)
@@ -78,7 +78,7 @@ def _config(part: Any) -> Mapping[str, Any]:
 
 def parts_of_others(index: Mapping[str, Any], root: Path, names: Iterable[str]) -> dict[str, Path]:
     """The folders of parts that are not in the pipeline's own, downloaded where needed."""
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for name in names:
         spec = index[name][2]
         source, subfolder = spec.get("pretrained_model_name_or_path"), spec.get("subfolder") or ""
@@ -96,8 +96,8 @@ def parts_of_others(index: Mapping[str, Any], root: Path, names: Iterable[str]) 
                 )
             except Exception as error:  # noqa: BLE001 - the hub client raises a dozen kinds
                 raise load_failure(error, source, spec.get("revision")) from None
-        found[name] = folder / subfolder
-    return found
+        folders[name] = folder / subfolder
+    return folders
 
 
 _ENDS = sorted(WEIGHTS_AND_CONFIGS - {".py"})

@@ -115,8 +115,8 @@ def parts_elsewhere(folder: Path, options: LoadOptions) -> dict[str, Path]:
     names = list(components(index))
     parts = part_folders(options, [*names, *absent_parts(index)], folder)
     if is_modular_folder(folder):
-        own = [name for name in names if name not in parts]
-        parts |= parts_of_others(index, folder, own)
+        further = [name for name in names if name not in parts]
+        parts |= parts_of_others(index, folder, further)
     for name in names:
         _check_weights(folder, parts.get(name, folder / name))
     return parts
@@ -137,7 +137,7 @@ def _absent_part(kind: Any, name: str, folder: Path, dtype: torch.dtype) -> Any:
     if name.startswith("tokenizer"):
         return transformers.AutoTokenizer.from_pretrained(str(folder))
     hint = get_type_hints(kind.__init__)[name]
-    part_class = next((each for each in get_args(hint) if each is not type(None)), hint)
+    part_class = next((member for member in get_args(hint) if member is not type(None)), hint)
     return part_class.from_pretrained(str(folder), **{DTYPE_ARGUMENT: dtype})
 
 

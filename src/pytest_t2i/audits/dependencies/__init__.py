@@ -85,15 +85,17 @@ class DependenciesAudit(Audit):
         from pytest_t2i.audits.dependencies.measure import Dependencies
         from pytest_t2i.audits.objects.counts import all_counted
 
-        found = all_counted(Dependencies, context, self.name)
-        if found is None:
+        dependencies = all_counted(Dependencies, context, self.name)
+        if dependencies is None:
             return
-        examples = [(group, found.example(group)) for group in GROUPS]
+        examples = [(group, dependencies.example(group)) for group in GROUPS]
         pictures = tuple(
-            _overlay(found, group, example) for group, example in examples if example is not None
+            _overlay(dependencies, group, example)
+            for group, example in examples
+            if example is not None
         )
         for group in GROUPS:
-            yield from _group_rows(found, group, GROUPS)
+            yield from _group_rows(dependencies, group, GROUPS)
         if pictures:
             yield from (Overlays(pictures), Note(PICTURES))
 
@@ -222,15 +224,15 @@ def _p_values(rows: Rows, share: Row) -> list[str | None]:
 
 
 def _overlaps(rows: Rows) -> Table:
-    others = list(dict.fromkeys(str(row.dims["other"]) for row in rows.of(OVERLAP, "group")))
+    other_groups = list(dict.fromkeys(str(row.dims["other"]) for row in rows.of(OVERLAP, "group")))
     shares = rows.of(SHARE)
     overlaps = {
         (row.dims["group"], row.dims["other"]): row.value for row in rows.of(OVERLAP, "group")
     }
     cells = tuple(
-        (share.name, *(overlaps.get((share.dims["group"], other)) for other in others))
+        (share.name, *(overlaps.get((share.dims["group"], other)) for other in other_groups))
         for share in shares
     )
-    columns = ("Over", *map(_words, others))
+    columns = ("Over", *map(_words, other_groups))
     caption = "Intersections of dependency groups (Wu Table 13)"
     return Table(caption, columns, cells, "page", form="percent")

@@ -275,11 +275,11 @@ def family(score: Score[Member], members: Sequence[Member]) -> Family:
             return counted.p_values(bound, level, side)
 
         readings = members[0].readings if members else ()
-        found = weakest_evidence(readings, Members(score, members), p_values)
+        weakest = weakest_evidence(readings, Members(score, members), p_values)
         # Others of the family may have undetected images where a member has none.
         return [
             entry if score.unknown(member) else entry._replace(labelled=None)
-            for entry, member in zip(found, members, strict=True)
+            for entry, member in zip(weakest, members, strict=True)
         ]
 
     intervals = (interval_of(score, member) for member in members)
@@ -316,10 +316,10 @@ class Members(Generic[Member]):
     def p_values(self, bound: float, level: float, side: Beyond) -> PValues:
         """Return a p-value of each member; those for "beyond" are adjusted for their number."""
         if self.look:
-            found = evidence_at_looks(
+            entries = evidence_at_looks(
                 self.score, self.members, bound, level, labelled=not self.is_filled
             )
-            return [getattr(entry, side) for entry in found]
+            return [getattr(entry, side) for entry in entries]
         tallies = [self.score.tally(member) for member in self.members]
         if self.is_filled:
             unknown = map(self.score.unknown, self.members)
@@ -374,10 +374,10 @@ def _stopped_interval(
     assert score.of_share is not None  # noqa: S101 - asked for by ``interval_of``
     looks, k = _looks(score, member, stop).looks, tally.counts[0]
     undetected = looks[-1][0] - tally.n
-    share, other = (
+    share, most = (
         stopped_share_interval(stop.test, looks, hits, member.level) for hits in (k, k + undetected)
     )
-    return score.of_share(replace(share, high=other.high), tally)
+    return score.of_share(replace(share, high=most.high), tally)
 
 
 # the mean over prompts
@@ -459,8 +459,8 @@ class MeanScore:
         def p_values(mean: MeanScore, side: Beyond) -> PValues:
             return [mean.score.mean_p_value(mean.tallies, bound, side)]
 
-        (found,) = weakest_evidence(self.samples.readings, self, p_values)
-        return found
+        (weakest,) = weakest_evidence(self.samples.readings, self, p_values)
+        return weakest
 
     def with_each(self, change: Callable[[Any], Any]) -> MeanScore:
         """Return the mean with each sample changed; itself where none is, or people labelled."""

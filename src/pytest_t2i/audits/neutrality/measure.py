@@ -271,8 +271,8 @@ class TripletSamples:
                 beyond, within = way.units(space).arms(GAP).p_values(bound)
                 return [beyond if side == "beyond" else within]
 
-            (found,) = weakest_evidence(self.members[0].readings, self, p_values)
-            return found
+            (weakest,) = weakest_evidence(self.members[0].readings, self, p_values)
+            return weakest
 
         return evidence
 

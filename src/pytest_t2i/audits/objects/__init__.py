@@ -168,8 +168,8 @@ def _uneven(judged: Sequence[Row]) -> Iterator[Paragraph]:
     sure = [r for r in judged if (p := p_values[r.subject]) is not None and p <= SURE]
     if sure:
         more = f"; and {len(sure) - NAMED} more" if len(sure) > NAMED else ""
-        named = "; ".join(map(scored, sure[:NAMED]))
-        line = f"come with one gender (0 feminine, 1 masculine): {named}{more}"
+        examples = "; ".join(map(scored, sure[:NAMED]))
+        line = f"come with one gender (0 feminine, 1 masculine): {examples}{more}"
         yield Paragraph(line, "summary")
 
 

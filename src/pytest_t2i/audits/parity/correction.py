@@ -139,19 +139,19 @@ def correct(samples: DetectedPrompts, labelled: LabelledSet) -> Correction | Non
     """
     if not labelled.vocabulary.is_gender or labelled.unsettled:
         return None
-    known = {labelled.checksums[image.file]: GENDER.get(image.label, 0.0) for image in labelled}
-    used = tuple(sample for sample in samples if labelled_images(sample, known) >= LEAST_LABELS)
+    labels = {labelled.checksums[image.file]: GENDER.get(image.label, 0.0) for image in labelled}
+    used = tuple(sample for sample in samples if labelled_images(sample, labels) >= LEAST_LABELS)
     left_out = len(samples.members) - len(used)
-    correction = Correction(used, left_out, known, samples.level, labelled)
-    no_random_part = why_no_random_part(used, known)
+    correction = Correction(used, left_out, labels, samples.level, labelled)
+    no_random_part = why_no_random_part(used, labels)
     return correction if not no_random_part and any(map(np.any, correction.words)) else None
 
 
 def corrected_samples(context: AuditContext, samples: Samples) -> Samples:
     labelled = context.given_labels
-    why, whole = why_no_verdict(samples, labelled), _prompts_correction(context)
-    if whole is not None and not why and whole.is_of(samples):
-        return replace(samples, corrected=whole)
+    why, correction = why_no_verdict(samples, labelled), _prompts_correction(context)
+    if correction is not None and not why and correction.is_of(samples):
+        return replace(samples, corrected=correction)
     return replace(samples, corrected=given_correction(samples, labelled), why_no_verdict=why)
 
 

@@ -127,10 +127,10 @@ class CountedGroups(NamedTuple):
     def evidence(self, bound: float, level: float) -> Evidence:
         """Return evidence of the widest difference of shares, in all readings."""
         del level
-        (found,) = weakest_evidence(
+        (weakest,) = weakest_evidence(
             self.samples.readings, self, lambda way, side: way.p_values(bound, side)
         )
-        return found
+        return weakest
 
 
 def _worst_case(groups: Mapping[str, Sequence[DetectedPrompt]], label: str) -> Bounds | None:

@@ -114,24 +114,24 @@ def _found(row: Row) -> Presence:
             f"present <= clear, got expected={expected!r}, direction={direction!r}, "
             f"present={present}, clear={clear}. Record the run again"
         )
-    asked = Asked(str(row.facts.get("concept", "")), row.name, expected, direction)  # type: ignore[arg-type]
-    return Presence(asked, present, clear, row.interval is not None)
+    line = Asked(str(row.facts.get("concept", "")), row.name, expected, direction)  # type: ignore[arg-type]
+    return Presence(line, present, clear, row.interval is not None)
 
 
 def _table_1(runs: Sequence[Any]) -> dict[Asked, list[Presence | None]]:
-    founds = [{found.asked: found for found in looked_for(run)} for run in runs]
-    every = dict.fromkeys(asked for of_run in founds for asked in of_run)
-    return {asked: [of_run.get(asked) for of_run in founds] for asked in every}
+    founds = [{presence.asked: presence for presence in looked_for(run)} for run in runs]
+    every = dict.fromkeys(line for of_run in founds for line in of_run)
+    return {line: [of_run.get(line) for of_run in founds] for line in every}
 
 
 def _footprint(run: Any, footprints: Footprints, level: float, seed: int) -> Footprint:
     """Return the rank correlation over the nationalities of a run with known users."""
     groups: dict[str, list[Counted]] = {}
     scores: dict[str, list[float]] = {}
-    for found in looked_for(run):
-        score, concept = found.score(level), found.asked.concept
+    for presence in looked_for(run):
+        score, concept = presence.score(level), presence.asked.concept
         if score is not None and concept in footprints.users:
-            groups.setdefault(concept, []).append(found.counted)
+            groups.setdefault(concept, []).append(presence.counted)
             scores.setdefault(concept, []).append(score.estimate)
     means = {name: sum(values) / len(values) for name, values in scores.items()}
     if len(groups) < FEWEST_GROUPS:
@@ -209,7 +209,7 @@ def side_by_side(runs: Sequence[Any], users: Path | None, level: float, seed: in
     """Return a section for each table of OASIS for which the runs have values."""
     user_footprints = read_footprints(users)
     rows = _table_1(runs)
-    concepts = list(dict.fromkeys(asked.concept for asked in rows))
+    concepts = list(dict.fromkeys(line.concept for line in rows))
     if users is not None:
         check_names(users, user_footprints, concepts)
     added = [addition for run in runs for addition in _additions_of_run(run, level)]
@@ -250,8 +250,8 @@ def _scores(
     pairs = (f"{model}: {what}" for model in models for what in ("share", "score"))
     columns = ("concept", "attribute", "real world", *pairs)
     cells = tuple(
-        (*asked[:3], *chain.from_iterable(_pair(found, level) for found in founds))
-        for asked, founds in rows.items()
+        (*line[:3], *chain.from_iterable(_pair(presence, level) for presence in founds))
+        for line, founds in rows.items()
     )
     table = Table(SCORES, columns, cells, form=PERCENT, names=2, whole=True)
     return Section(_heading(SCORES, level), (table,))

@@ -88,13 +88,21 @@ def _record(results: Results, sample: Sample) -> PromptRecord:
 
 def _images(results: Results, sample: Sample) -> Iterator[ImageRecord]:
     """Yield the images of a sample, with scores of the deciding detector alone."""
-    seen, (prompt, seeds) = results.observations, (sample.prompt, sample.seeds)
-    stored, revised = seen.images(prompt, seeds), seen.revised_prompts(prompt, seeds)
-    found = {name: seen.detections(prompt, seeds, DetectorRef(name)) for name in results.detectors}
+    observations, (prompt, seeds) = results.observations, (sample.prompt, sample.seeds)
+    stored, revised = (
+        observations.images(prompt, seeds),
+        observations.revised_prompts(prompt, seeds),
+    )
+    found = {
+        name: observations.detections(prompt, seeds, DetectorRef(name))
+        for name in results.detectors
+    }
     for k, seed in enumerate(seeds):
         detections = {
-            name: each[k] if name == results.detectors[0] else replace(each[k], scores={})
-            for name, each in found.items()
+            name: of_detector[k]
+            if name == results.detectors[0]
+            else replace(of_detector[k], scores={})
+            for name, of_detector in found.items()
         }
         yield ImageRecord(seed, stored[k].path, detections, revised[k])
 
@@ -147,14 +155,14 @@ def with_blocks(
     ``measured`` are rows with pictures, which the record does not hold.
     """
     record = replace(record, metrics=record.metrics or _metrics(record))
-    shown = dict(record.audits)
+    audit_records = dict(record.audits)
     for audit in installed_audits() if audits is None else audits:
         if (part := measured.get(audit.name) or record.part(audit.name)).rows:
             blocks = tuple(audit.sections(part, record))
             first = audit.first(part)
             place = None if first is None else part.rows.index(first)
-            shown[audit.name] = AuditRecord(part.rows, blocks, audit.place, place)
-    return replace(record, audits=shown)
+            audit_records[audit.name] = AuditRecord(part.rows, blocks, audit.place, place)
+    return replace(record, audits=audit_records)
 
 
 def _not_compared(session: Session) -> int:
@@ -289,10 +297,10 @@ def _peoples_evidence(session: Session) -> dict[str, Any]:
 def _who_labelled(labelled: LabelledSet) -> dict[str, Any]:
     counts = Counter(label.annotator for label in labelled.labels if label.annotator != ADJUDICATED)
     file = labelled.folder / FILE_NAME
-    written = file.stat().st_mtime if file.is_file() else 0.0
+    modified = file.stat().st_mtime if file.is_file() else 0.0
     return {
         "annotators": dict(sorted(counts.items())),
-        "written": datetime.fromtimestamp(written, UTC).isoformat(timespec="seconds"),
+        "written": datetime.fromtimestamp(modified, UTC).isoformat(timespec="seconds"),
     }
 
 

@@ -161,8 +161,8 @@ def _places(report: Path, project: Path) -> Callable[[str, str], str | None]:
         return _relative(Path(folder, "x"), report, project)
 
     def place(folder: str, name: str) -> str | None:
-        found = place_of(folder)
-        return None if found is None else found[:-1] + encodable(name)
+        place = place_of(folder)
+        return None if place is None else place[:-1] + encodable(name)
 
     return place
 
@@ -351,13 +351,13 @@ def verify(manifest: ReportManifest, report: Path) -> Iterator[Finding]:
     A folder that was mailed without its project has none of the files outside of it but those that
     were made of the run, and ready-made pictures may be removed together.
     """
-    known = {**manifest.files, **manifest.copied}
-    places = {path: _place(report, path) for path in known}
+    recorded = {**manifest.files, **manifest.copied}
+    places = {path: _place(report, path) for path in recorded}
     now = {path: sha256_of(_file_named(report, place)) for path, place in places.items()}
     inputs = [path for path in manifest.files if UP.match(path) and not _is_made(path)]
     is_away = not any(now[path] for path in inputs)
     are_gone = not any(now[path] for path in manifest.copied)
-    for path, expected in known.items():
+    for path, expected in recorded.items():
         if now[path] is None:
             may_go = are_gone if path in manifest.copied else is_away and UP.match(path)
             yield Finding("not here" if may_go else "missing", path)

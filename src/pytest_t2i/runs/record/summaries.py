@@ -9,7 +9,7 @@ from pytest_t2i.sections import Paragraph
 
 
 def headlines(record: RunRecord) -> list[str]:
-    found = (
+    lines = (
         next(
             (
                 block.text
@@ -21,7 +21,7 @@ def headlines(record: RunRecord) -> list[str]:
         )
         for audit in record.in_order
     )
-    return [line for line in found if line]
+    return [line for line in lines if line]
 
 
 def series_of_audits(record: RunRecord) -> dict[str, Interval]:

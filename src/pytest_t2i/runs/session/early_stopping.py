@@ -130,7 +130,7 @@ class Rounds:
 
     def _refuse_judged(self) -> None:
         """Raise ConfigurationError where images were judged with another number; else note it."""
-        names, others = {}, {}
+        names, other_needs = {}, {}
         for node, stopping in self._planned.items():
             test = self.session.tests[node]
             name = FactKind.STOPPING.of(digest(self._question(test, stopping.test)))
@@ -138,11 +138,11 @@ class Rounds:
             if stored is None:
                 names[name] = test.images
                 if images := judged_with(self.results, test, self._limit(test).bound):
-                    others[node] = (images, False)
+                    other_needs[node] = (images, False)
             elif stored != test.images:
-                others[node] = (stored, True)
-        if others:
-            raise ConfigurationError(self._judged(others))
+                other_needs[node] = (stored, True)
+        if other_needs:
+            raise ConfigurationError(self._judged(other_needs))
         for name, images in names.items():
             self.session.store.remember(name, images)
 
@@ -153,8 +153,8 @@ class Rounds:
         if self.session.has_ready_pictures:
             remedy = OTHERS
         count = len(others)
-        told = f"{_tests(count)} {'was' if count == 1 else 'were'}"
-        return JUDGED.format(tests=told, images=images, remedy=remedy)
+        words = f"{_tests(count)} {'was' if count == 1 else 'were'}"
+        return JUDGED.format(tests=words, images=images, remedy=remedy)
 
     def _question(self, test: SelectedTest, tested: SequentialTest) -> list[Any]:
         """Return what identifies a test over runs, whatever its number of images."""
@@ -198,8 +198,8 @@ class Rounds:
     def _is_settled(self, test: SelectedTest) -> bool:
         (comparison,) = test.comparisons
         value = self.results.fixture(comparison.fixture, test)
-        known = KnownOfTest(self.results, test)
-        question = Question(getattr(value, comparison.metric), "limit", run=known)
+        facts = KnownOfTest(self.results, test)
+        question = Question(getattr(value, comparison.metric), "limit", run=facts)
         if why_void(question, self.session.caveats):
             return True  # more pictures of a cache or of a constant seed decide nothing
         rule = self._rule(comparison)

@@ -86,8 +86,8 @@ def _unreadable(prompts: Sequence[PromptRecord]) -> list[str]:
     """List what is said of the images that cannot be read: their files, where these are known."""
     firsts = (next(iter(i.detections.values()), None) for p in prompts for i in p.images)
     unreadable = (first for first in firsts if first and first.undetected is Undetected.UNREADABLE)
-    told = (first.detail.removeprefix(f"{Undetected.UNREADABLE}: ") for first in unreadable)
-    return list(dict.fromkeys(filter(None, told)))
+    details = (first.detail.removeprefix(f"{Undetected.UNREADABLE}: ") for first in unreadable)
+    return list(dict.fromkeys(filter(None, details)))
 
 
 def _no_pictures(session: Session, reasons: Reasons, files: Sequence[str]) -> Iterator[str]:
@@ -106,8 +106,8 @@ def _no_pictures(session: Session, reasons: Reasons, files: Sequence[str]) -> It
             "them: switch the filter off, or try --t2i-dtype float32"
         )
     if unreadable:
-        named = f" ({some(files, 1)})" if files else ""
-        yield f"{_images(unreadable)} cannot be read{named}: replace the files, or delete them"
+        example = f" ({some(files, 1)})" if files else ""
+        yield f"{_images(unreadable)} cannot be read{example}: replace the files, or delete them"
 
 
 def _more_labels(session: Session, hanging: Sequence[Check], reasons: Reasons) -> Iterator[str]:
@@ -291,14 +291,14 @@ def _again(command: str, **options: object) -> str:
     """
     names = [name.replace("_", "-") for name in options]
     replaced = {f"--{prefix}{name}" for name in names for prefix in ("t2i-", "")}
-    words, kept = iter(shlex.split(command) or ["pytest", "..."]), []
+    words, words_kept = iter(shlex.split(command) or ["pytest", "..."]), []
     for word in words:
         if word in replaced:
             next(words, None)
         elif word.partition("=")[0] not in replaced:
-            kept.append(word if word == "..." else shlex.quote(word))
+            words_kept.append(word if word == "..." else shlex.quote(word))
     added = (f"--t2i-{name} {value}" for name, value in zip(names, options.values(), strict=True))
-    return " ".join([*kept, *added])
+    return " ".join([*words_kept, *added])
 
 
 def _counted(checks: Sequence[Check]) -> str:

@@ -84,8 +84,10 @@ class KnownOfTest:
         members = {prompt.id: {prompt.text} for prompt in selection.prompts}
         members |= {stereotype.id: {stereotype.prompt.text} for stereotype in selection.stereotypes}
         members |= {three.id: {p.text for p in three} for three in selection.triplets}
-        found = (texts for name, texts in members.items() if f"{subject} ".startswith(f"{name} "))
-        return next(found, None)
+        matching = (
+            texts for name, texts in members.items() if f"{subject} ".startswith(f"{name} ")
+        )
+        return next(matching, None)
 
     def name_of(self, text: str) -> str:
         return self.results.make_plan([self.test]).prompts[text].name

@@ -209,8 +209,8 @@ class Session:
         is_needed = self.settings.labels is not None or self.tries_detectors
         if is_needed and self.labelled is not None:
             # People's labels correct the first detector; a judge's other attributes have no labels.
-            others = () if self.tries_detectors else self.detectors[1:]
-            beside = {name for name in others if name.startswith(JUDGE)}
+            further = () if self.tries_detectors else self.detectors[1:]
+            beside = {name for name in further if name.startswith(JUDGE)}
             for name in (name for name in self.detectors if name not in beside):
                 labels = self.components.detector(DetectorRef(name)).labels
                 self.labelled.vocabulary.check_detector(name, labels, self.labelled.folder)

@@ -100,22 +100,22 @@ class CertifiedDetector:
 
     def void(self, question: Question) -> str:
         """Return why the certificate does not hold; "" where it does, or without one."""
-        known = question.known(KnowsDetector)  # type: ignore[type-abstract]
-        certificate = None if known is None else known.certificate()
-        if known is None or certificate is None:
+        run = question.known(KnowsDetector)  # type: ignore[type-abstract]
+        certificate = None if run is None else run.certificate()
+        if run is None or certificate is None:
             return ""
-        if because := _mismatch(certificate, known):
+        if because := _mismatch(certificate, run):
             return because
         if question.measurement.is_of_model:
-            return _abstains_otherwise(certificate, known, question.level)
+            return _abstains_otherwise(certificate, run, question.level)
         return ""
 
     def remark(self, question: Question, verdict: Verdict) -> Caveat | None:
         """Return what the verdict comes to at the certified errors; None where none is known."""
-        known = question.known(KnowsDetector)  # type: ignore[type-abstract]
-        if known is None or question.against != "limit":
+        run = question.known(KnowsDetector)  # type: ignore[type-abstract]
+        if run is None or question.against != "limit":
             return None
-        errors = known.certified(question.measurement)
+        errors = run.certified(question.measurement)
         if errors is None:
             return None
         case = certified_case(question.measurement, verdict, errors, question.level)
@@ -159,18 +159,18 @@ def _abstains_otherwise(certificate: Certificate, known: KnowsDetector, level: f
     from pytest_t2i.statistics.detector_errors import abstention_p_value
     from pytest_t2i.statistics.shares import share_interval
 
-    abstained, asked = known.abstained()
-    if not asked:
+    abstained, answered = known.abstained()
+    if not answered:
         return ""
     then = share_interval(certificate.abstained, certificate.asked, level)
-    if then.low <= abstained / asked <= then.high:
+    if then.low <= abstained / answered <= then.high:
         return ""
-    p_value = abstention_p_value(abstained, asked, certificate.abstained, certificate.asked)
+    p_value = abstention_p_value(abstained, answered, certificate.abstained, certificate.asked)
     if p_value > 1.0 - level:
         return ""
     return (
-        f"the judge abstains from {abstained} of {asked} pictures "
-        f"({abstained / asked:.3f}), and its certificate has {then.estimate:.3f} "
+        f"the judge abstains from {abstained} of {answered} pictures "
+        f"({abstained / answered:.3f}), and its certificate has {then.estimate:.3f} "
         f"[{then.low:.3f}, {then.high:.3f}] (p = {p_value:.2g}): what is known of its errors is "
         "not about these pictures. Check it on "
         "pictures like these: t2i detector check NAME --labels FOLDER --certificate FILE"

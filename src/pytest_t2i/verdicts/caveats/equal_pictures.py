@@ -107,11 +107,11 @@ class EqualPictures:
 
     def void(self, question: Question) -> str:
         """Return how many pictures repeat; "" where few enough do, or the evidence allows it."""
-        measurement, known = question.measurement, question.known(KnowsPictures)  # type: ignore[type-abstract]
-        if known is None or measurement.despite_repeats == "":
+        measurement, run = question.measurement, question.known(KnowsPictures)  # type: ignore[type-abstract]
+        if run is None or measurement.despite_repeats == "":
             return ""
-        by_text = known.repeats()
-        texts = None if measurement.is_of_model else known.texts_of(measurement.subject)
+        by_text = run.repeats()
+        texts = None if measurement.is_of_model else run.texts_of(measurement.subject)
         if texts is not None:
             repeats = (by_text.get(text, NONE) for text in texts)
             return max(repeats, key=lambda of_text: of_text.share).words
@@ -125,7 +125,7 @@ class EqualPictures:
         return (
             f"more than {MOST_REPEATED:.0%} of the pictures of {len(doubtful)} of "
             f"{len(by_text)} prompts repeat an earlier one "
-            f"({some([known.name_of(text) for text in doubtful], SHOWN)}), and whatever these show "
+            f"({some([run.name_of(text) for text in doubtful], SHOWN)}), and whatever these show "
             "could turn the verdict"
         )
 

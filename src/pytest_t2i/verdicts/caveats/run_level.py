@@ -32,11 +32,11 @@ class RunLevel(NamedTuple):
         return (1.0 - self.level) / max(1, self.comparisons)
 
     def __str__(self) -> str:
-        several = "comparison" if self.comparisons == 1 else "comparisons"
-        each = _per_cent(1.0 - self.of_each)
+        noun = "comparison" if self.comparisons == 1 else "comparisons"
+        share = _per_cent(1.0 - self.of_each)
         return (
-            f"one error level of {_per_cent(self.level)} for {self.comparisons} {several}: "
-            f"each fails at {each} (--t2i-run-level)"
+            f"one error level of {_per_cent(self.level)} for {self.comparisons} {noun}: "
+            f"each fails at {share} (--t2i-run-level)"
         )
 
 
@@ -85,8 +85,8 @@ class SharedLevel:
         if question.part is None:
             return levels
         needed, words = question.part
-        own = _per_cent(levels.own)
+        own_words = _per_cent(levels.own)
         if needed >= 1.0:
-            return Levels(levels.own, 1.0, UNCOUNTED.format(own=own))
-        held = HELD.format(own=own, needed=_per_cent(needed), run=words)
-        return Levels(levels.own, needed, held)
+            return Levels(levels.own, 1.0, UNCOUNTED.format(own=own_words))
+        held_words = HELD.format(own=own_words, needed=_per_cent(needed), run=words)
+        return Levels(levels.own, needed, held_words)

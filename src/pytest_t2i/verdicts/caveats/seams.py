@@ -155,8 +155,8 @@ class Remark(Protocol):
 
 def why_void(question: Question, caveats: Iterable[object]) -> str:
     """Return the first reason for which nothing can be decided; "" where something can."""
-    found = (caveat.void(question) for caveat in caveats if isinstance(caveat, Void))
-    return next(filter(None, found), "")
+    reasons = (caveat.void(question) for caveat in caveats if isinstance(caveat, Void))
+    return next(filter(None, reasons), "")
 
 
 def weakest_evidence(
@@ -171,27 +171,27 @@ def weakest_evidence(
     seen_alone: list[PValues] = []
     is_filled = False
     for side in SIDES:
-        seen = [counted]
+        ways = [counted]
         for reading in (reading for reading in readings if not reading.fills_in):
-            others = [(way, reading.reading(way, side)) for way in seen]
-            seen += [other for way, other in others if other is not way]
-        filled = seen
+            others = [(way, reading.reading(way, side)) for way in ways]
+            ways += [new_way for way, new_way in others if new_way is not way]
+        filled = ways
         for reading in (reading for reading in readings if reading.fills_in):
             filled = [reading.reading(way, side) for way in filled]
-        alone = _weakest([p_values(way, side) for way in seen])
-        new = [way for way, before in zip(filled, seen, strict=True) if way is not before]
+        alone = _weakest([p_values(way, side) for way in ways])
+        new = [way for way, before in zip(filled, ways, strict=True) if way is not before]
         worst = _weakest([p_values(way, side) for way in new]) if new else alone
         # Filled in, few images become many, which may be stronger evidence than theirs alone.
         pairs = zip(alone, worst, strict=True)
         of_sides.append([w if a is None or w is None else max(a, w) for a, w in pairs])
         is_filled = is_filled or bool(new)
         seen_alone.append(alone)
-    found = list(map(Evidence, *of_sides))
+    evidence = list(map(Evidence, *of_sides))
     if not is_filled:
-        return found
+        return evidence
     return [
         member if None in alone else member._replace(labelled=tuple(alone))
-        for member, *alone in zip(found, *seen_alone, strict=True)
+        for member, *alone in zip(evidence, *seen_alone, strict=True)
     ]
 
 

@@ -38,7 +38,7 @@ def read(_: str, answer: Any) -> AnswerReading:
     cost = at(answer, "usage", "cost")
     is_cost = isinstance(cost, int | float) and not isinstance(cost, bool) and cost > 0
     return AnswerReading(
-        [Picture(one) for one in _pictures(at(choice, "message"), content)],
+        [Picture(picture) for picture in _pictures(at(choice, "message"), content)],
         refusal=refusal,
         used=text(at(answer, "model")),
         price=Money.read(f"{cost:.9f} USD") if is_cost else None,
@@ -48,8 +48,8 @@ def read(_: str, answer: Any) -> AnswerReading:
 def _pictures(message: Any, content: Any) -> Iterator[str]:
     for part in [*items(message, "images"), *(content if isinstance(content, list) else [])]:
         url = at(part, "image_url", "url") or at(part, "image_url") or at(part, "url")
-        if found := text(url) or data_url(at(part, "b64_json"), at(part, "image", "data")):
-            yield found
+        if address := text(url) or data_url(at(part, "b64_json"), at(part, "image", "data")):
+            yield address
     if isinstance(content, str):
         yield from re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", content)
         if re.match(r"data:image/[\w.+-]+;base64,\S+$", content.strip()):

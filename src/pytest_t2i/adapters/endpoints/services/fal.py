@@ -36,7 +36,7 @@ def request(model: str, request: Request) -> Call:
 def read(_: str, answer: Any) -> AnswerReading:
     """What an answer says; a black picture stands in the place of one that is flagged."""
     entries = [*items(answer, "images"), at(answer, "image")]
-    contents = (text(at(one, "url"), one) or data_url(at(one, "image")) for one in entries)
+    contents = (text(at(entry, "url"), entry) or data_url(at(entry, "image")) for entry in entries)
     is_flagged = True in items(answer, "has_nsfw_concepts")
     pictures = [Picture(content) for content in contents if content]
     refusal = REPLACED if is_flagged else ""

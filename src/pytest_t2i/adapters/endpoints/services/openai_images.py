@@ -50,10 +50,10 @@ class SdkClient(HttpClient):
         """The response of httpx to a request, whatever its status."""
         if call.path != PATH:
             return super().reply(call, seconds)
-        own = dict(call.body or {})
-        named = {name: own.pop(name) for name in ("model", "prompt", "n")}
+        body = dict(call.body or {})
+        fields = {name: body.pop(name) for name in ("model", "prompt", "n")}
         try:
-            answered = self._images.generate(**named, extra_body=own, timeout=seconds + SLACK)
+            answered = self._images.generate(**fields, extra_body=body, timeout=seconds + SLACK)
         except openai.APIStatusError as error:
             return error.response
         return answered.http_response

@@ -58,12 +58,12 @@ def fit(_: str, call: Call, description: Any) -> Call:
         return call
     fields: dict[str, Any] = {}
     for name, value in call.body["input"].items():
-        known = next((alias for alias in NAMES.get(name, (name,)) if alias in inputs), "")
-        if name in SPARED and (not known or "png" not in json.dumps(schemas)):
-            if known and name != "output_format":
-                fields[known] = value
-        elif known or name == "prompt":
-            fields[known or name] = value
+        accepted = next((alias for alias in NAMES.get(name, (name,)) if alias in inputs), "")
+        if name in SPARED and (not accepted or "png" not in json.dumps(schemas)):
+            if accepted and name != "output_format":
+                fields[accepted] = value
+        elif accepted or name == "prompt":
+            fields[accepted or name] = value
         elif name in NEEDED:
             raise ConfigurationError(f"the model has no input for {NEEDED[name]}: leave it out")
         else:
@@ -78,8 +78,8 @@ def read(_: str, answer: Any) -> AnswerReading:
     """What an answer says: a job that goes on, has failed, or has made its picture."""
     state, output, job = at(answer, "status"), at(answer, "output"), None
     if state in {"starting", "processing"}:
-        named = (f"predictions/{name}" for name in texts(at(answer, "id")))
-        place = text(at(answer, "urls", "get"), next(named, None))
+        routes = (f"predictions/{name}" for name in texts(at(answer, "id")))
+        place = text(at(answer, "urls", "get"), next(routes, None))
         job = Call(place, method="GET") if place else None
     has_failed = state in {"failed", "canceled", "aborted"}
     entries = output if isinstance(output, list) else [output]

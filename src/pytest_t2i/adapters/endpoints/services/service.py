@@ -96,8 +96,10 @@ class Service(NamedTuple):
         """The environment variable of the key for this base URL; "" for a signature."""
         if self.sign is not None:
             return ""
-        named = next((name for name in self.keys if os.environ.get(name, "").strip()), self.keys[0])
-        return self.keys_of_hosts.get(netloc(address), named)
+        variable = next(
+            (name for name in self.keys if os.environ.get(name, "").strip()), self.keys[0]
+        )
+        return self.keys_of_hosts.get(netloc(address), variable)
 
 
 def data_url(*values: Any) -> str:
