@@ -226,6 +226,12 @@ class _Model(msgspec.Struct, forbid_unknown_fields=True):
     most_seed: Count | None = None
 
 
+class _Weights(msgspec.Struct):
+    """Weights given as a table: the path, and notes on their origin."""
+
+    path: Name
+
+
 def _model_entry(path: Path, alias: str, plain: Any) -> ModelEntry:
     where = f"[models.{alias}]"
     if not isinstance(plain, dict) or "path" not in plain:
@@ -350,10 +356,8 @@ def _weights(path: Path, family: str, aliases: Any) -> dict[str, str]:
         if not isinstance(plain, str | dict):
             problem = f"expected a path, got {shown(plain)}."
             raise FileFormatError(path, problem, where=f"{where} {alias}")
-        # A table holds the path, and notes on the origin of the weights.
-        source = plain.get("path") if isinstance(plain, dict) else plain
-        weights_source = convert(path, source, Name, where=f"{where} {alias}")
-        located[alias] = _weights_of(family, path, weights_source)
+        entry = convert(path, plain, Name | _Weights, where=f"{where} {alias}")  # type: ignore[arg-type]
+        located[alias] = _weights_of(family, path, entry if isinstance(entry, str) else entry.path)
     return located
 
 

@@ -21,7 +21,7 @@ from scipy.special import expit
 from pytest_t2i.adapters.detectors.judging import ONE_IN, Judge
 from pytest_t2i.audits.detector_validation import DetectorValidation, table_of
 from pytest_t2i.audits.detector_validation.measure import Trial
-from pytest_t2i.audits.detector_validation.planted_words import Planted, obeyed_words
+from pytest_t2i.audits.detector_validation.planted_words import obeyed_words
 from pytest_t2i.audits.detector_validation.trials import try_detectors
 from pytest_t2i.cli.support.arguments import add_run_options, path, run_settings, say, value
 from pytest_t2i.data import Attribute, Detection, Interval, Undetected
@@ -358,7 +358,7 @@ def _planted_lines(
     labels = components.detector(ref).labels
     drawn_images = Random(trial.seed).sample(labelled, min(count, len(labelled)))  # noqa: S311
     pairs = [(open_labelled(trial.labelled, image), label) for image, label in drawn_images]
-    pictures = [Planted(p, label) for p, label in pairs if not isinstance(p, Undetected)]
+    pictures = [(p, label) for p, label in pairs if not isinstance(p, Undetected)]
     if not pictures:
         raise ConfigurationError("--planted-words: no picture has a label by the detector")
 

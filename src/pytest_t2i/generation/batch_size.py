@@ -49,11 +49,8 @@ class FoundSize(NamedTuple):
     """Whether the search has ended; else a run ended before the search did."""
 
 
-class Told(NamedTuple):
-    """The batch size that a process found for one place (device and picture size)."""
-
-    place: str
-    found: FoundSize
+PlacedSize = tuple[str, FoundSize]
+"""A place (device and picture size), and the batch size that a process found for it."""
 
 
 @dataclass(slots=True)
@@ -104,14 +101,14 @@ class BatchSize:
         return BatchSize(self.now, None if self.known is None else {})
 
     @property
-    def told(self) -> Told | None:
+    def found(self) -> PlacedSize | None:
         """The batch size found for the present place; None where none is searched for."""
-        return Told(self.place, self.known[self.place]) if self.known and self.place else None
+        return (self.place, self.known[self.place]) if self.known and self.place else None
 
     @property
     def is_open(self) -> bool:
         """Whether the search for a larger batch size goes on."""
-        return self.told is not None and not self.told.found.is_settled
+        return self.found is not None and not self.found[1].is_settled
 
     def made(self, images: int, seconds: float) -> None:
         """Record the seconds from the end of one batch to the end of the next.
@@ -142,21 +139,21 @@ class BatchSize:
             self.has_shrunk = True
             while self.now >= images:
                 self.now //= 2
-            if self.told is not None:
+            if self.found is not None:
                 self._settle(self.now)
 
-    def hear(self, told: Told | None) -> None:
+    def hear(self, found: PlacedSize | None) -> None:
         """Take over the batch size that another process found."""
-        if told is not None and self.known is not None:
-            self.place, self.now = told.place, told.found.images
-            self.known[told.place] = told.found
+        if found is not None and self.known is not None:
+            self.place, size = found
+            self.now, self.known[self.place] = size.images, size
 
     @property
     def words(self) -> str:
         """A sentence for the report; "" where no batch size is searched for."""
-        if self.told is None:
+        if self.found is None:
             return ""
-        how = "found by trying" if self.told.found.is_settled else "so far, by trying"
+        how = "found by trying" if self.found[1].is_settled else "so far, by trying"
         return f"{several(self.now, 'image')} per batch ({how}, on {self.place})"
 
     def _settle(self, images: int) -> None:
@@ -213,8 +210,8 @@ def remember_speed(
     settings: GenerationSettings,
 ) -> None:
     """Store the batch size that was found, and the pace of a local model."""
-    if (batch := size.told) is not None:
-        remember(store, handle.fingerprint, {batch.place: batch.found})
+    if size.found is not None:
+        remember(store, handle.fingerprint, dict([size.found]))
     model: Any = handle.loaded
     if model is not None and not handle.lists_images and (pace := size.times.pace) is not None:
         remember_pace(store, handle.fingerprint, {place_of(device_of(model), settings): pace})

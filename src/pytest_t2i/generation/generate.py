@@ -214,7 +214,9 @@ class Runner:
                 self._examine.keep(plan, part)
         finally:
             missing.release()
-            remember_speed(self.store, components.model(), self.size, next(iter(plan)).settings)
+            if self.work.made > before:
+                settings = next(iter(plan)).settings
+                remember_speed(self.store, components.model(), self.size, settings)
         self._examine.raise_error()
         return self.work.made - before
 

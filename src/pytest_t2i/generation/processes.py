@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
-from pytest_t2i.generation.batch_size import BATCHES, BatchSize, FoundSize, Told
+from pytest_t2i.generation.batch_size import BATCHES, BatchSize, FoundSize, PlacedSize
 from pytest_t2i.generation.executors import InProcess, devices, in_process
 from pytest_t2i.protocols import Executor, ExecutorOptions, LoadOptions
 
@@ -34,7 +34,7 @@ class Made(NamedTuple):
     notes: list[str]
     problem: str = ""
     """Error message where the rest of the batch was not made; else ""."""
-    told: Told | None = None
+    found: PlacedSize | None = None
     """Batch size that the process found."""
 
 
@@ -96,7 +96,7 @@ def make_part(part: list[Request]) -> Made:
     except T2IError as error:
         problem = str(error)
     notes, _Own.notes[:] = list(_Own.notes), []
-    return Made(images, notes, problem, _Own.executor.size.told)
+    return Made(images, notes, problem, _Own.executor.size.found)
 
 
 def _not_elsewhere(name: str, error: Exception) -> str:
@@ -212,7 +212,7 @@ class Processes:
     def _told(self, result: Made) -> Iterator[tuple[Request, Generated]]:
         for note in result.notes:
             self.say(note)
-        self.size.hear(result.told)
+        self.size.hear(result.found)
         yield from result.images
         if result.problem:
             raise GenerationError(result.problem)

@@ -157,7 +157,7 @@ def test_a_given_size_stays_and_so_does_that_of_a_processor(size, device):
     model = OnGpu(provenance={"device_name": device})
     run(model, 18, size)
     assert model.batches == [6, 6, 6]
-    assert (size.told, size.words) == (None, "")
+    assert (size.found, size.words) == (None, "")
 
 
 def test_images_whose_network_is_watched_find_a_size_of_their_own():
