@@ -53,7 +53,7 @@ def nearest(name: str, known: Sequence[str]) -> str:
     # Every start imports this module; only an error needs difflib.
     from difflib import get_close_matches
 
-    close = get_close_matches(name, [other for other in known if other != name], n=1)
+    close = get_close_matches(name, [candidate for candidate in known if candidate != name], n=1)
     return close[0] if close else ""
 
 
@@ -68,8 +68,8 @@ MOST_LISTED = 20
 
 def _listing(names: Sequence[str]) -> str:
     rest = len(names) - MOST_LISTED
-    others = f" and {rest} others" if rest > 0 else ""
-    return ", ".join(names[:MOST_LISTED]) + others or "none"
+    more = f" and {rest} others" if rest > 0 else ""
+    return ", ".join(names[:MOST_LISTED]) + more or "none"
 
 
 class UnknownNameError(ConfigurationError):
@@ -134,23 +134,23 @@ class MissingExtrasError(ConfigurationError):
     """Several features need libraries that are not installed."""
 
     def __init__(self, errors: Iterable[MissingExtraError]) -> None:
-        each = list(errors)
+        listed = list(errors)
         features: dict[str, list[str]] = {}
-        for error in each:
+        for error in listed:
             features.setdefault(error.missing, []).append(error.feature)
         packages = [f"{name!r} ({', '.join(needing)})" for name, needing in features.items()]
         extras = ",".join(
-            dict.fromkeys(extra for error in each for extra in error.extra.split(",") if extra)
+            dict.fromkeys(extra for error in listed for extra in error.extra.split(",") if extra)
         )
         installed = [*([_with_extra(extras)] if extras else []), *dict.fromkeys(
-            error.distribution for error in each if error.distribution
+            error.distribution for error in listed if error.distribution
         )]  # fmt: skip
         super().__init__(
             f"{len(packages)} package{'s are' if len(packages) > 1 else ' is'} not installed: "
             f"{', '.join(packages)}. Nothing was made. "
             f"Run: pip install {' '.join(installed)}"
         )
-        self.errors = tuple(each)
+        self.errors = tuple(listed)
 
 
 class FileFormatError(ConfigurationError):
@@ -341,15 +341,15 @@ def mismatch(message: str, plain: Any, kind: type) -> tuple[str, str]:
     if unknown := re.match(r"Object contains unknown field `(.*)`", problem):
         # ``kind`` is the outermost type: the fields of a Struct within it are not at hand.
         names = () if key else sorted(getattr(kind, "__struct_fields__", ()))
-        known = f"; known are {', '.join(names)}" if names else ""
-        return f"unknown key{known}.{_guess(unknown[1], names)}", _joined(key, unknown[1])
+        known_names = f"; known are {', '.join(names)}" if names else ""
+        return f"unknown key{known_names}.{_guess(unknown[1], names)}", _joined(key, unknown[1])
     if problem.startswith("Invalid enum value"):
         problem = "Expected one of the known words"
     words = re.sub(r"`([^`]+)`", _type_words, problem.partition(", got ")[0])
     for pattern, replacement in FORMS:
         words = re.sub(pattern, replacement, words)
-    given = f"{key}={shown(value)}" if key else shown(value)
-    return f"{words[:1].lower()}{words[1:]}, got {given}.", ""
+    value_words = f"{key}={shown(value)}" if key else shown(value)
+    return f"{words[:1].lower()}{words[1:]}, got {value_words}.", ""
 
 
 FORMS = (
@@ -420,8 +420,8 @@ def some(names: Sequence[str], most: int = 3) -> str:
     >>> some(["a", "b"]), some(["a", "b", "c", "d", "e"])
     ('a, b', 'a, b, c and 2 more')
     """
-    others = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + others
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def names_of(what: str, value: Any) -> tuple[Any, ...]:

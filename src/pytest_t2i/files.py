@@ -100,8 +100,8 @@ def user_path(text: str) -> Path:
 
 def from_here(path: Path) -> Path:
     """Return a path relative to the working directory if it lies inside, else absolute."""
-    whole = path.absolute()
-    return whole.relative_to(Path.cwd()) if whole.is_relative_to(Path.cwd()) else whole
+    absolute = path.absolute()
+    return absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else absolute
 
 
 def file_name(text: str) -> str:
@@ -133,7 +133,7 @@ def check_writable(path: Path, option: str) -> None:
     """Raise StoreError, which names the option, where a file cannot be written; leaves nothing."""
     if path.is_dir():
         raise StoreError(f"{path}: expected the name of a file, got a folder: correct {option}.")
-    folder = next(each for each in path.absolute().parents if each.exists())
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
     try:
         trial = temporary_beside(folder / path.name)
         try:
@@ -213,7 +213,6 @@ class FileLock(filelock.FileLock):
 
 
 def no_locks(folder: Path, words: str) -> str:
-    """Return the message for a folder whose file system has no locks of files."""
     kind = file_system_of(Path(os.path.realpath(folder)))
     system = f"a file system ({kind})" if kind else "a file system"
     return (
@@ -226,7 +225,7 @@ def no_locks(folder: Path, words: str) -> str:
 def owned(path: Path) -> str:
     """Return whose file this is, or else the folder that lacks it, for messages; "" if unknown."""
     try:
-        there = next(each for each in (path, *path.parents) if each.exists())
+        there = next(parent for parent in (path, *path.parents) if parent.exists())
         return f" ({there} belongs to {there.owner()})"
     except (OSError, KeyError, StopIteration, NotImplementedError):
         return ""
@@ -331,15 +330,15 @@ class FileNames:
         everything = [name for names in self._files.values() for name in names]
         name = absent[0]
         similar = self._files.get(_spelling(name), [])
-        if others := sorted(set(similar) - {name}):  # itself: a link that cannot be followed
-            names = some(others)
+        if alike := sorted(set(similar) - {name}):  # itself: a link that cannot be followed
+            names = some(alike)
             return f"{shown(name)} may mean {names}: write the name as it is on the disk."
         plain = PurePosixPath(_spelling(name))
-        tails = [each for each in everything if _spelling(each).endswith(f"/{plain.name}")
-                 or _spelling(each) == plain.name]  # fmt: skip
+        tails = [path for path in everything if _spelling(path).endswith(f"/{plain.name}")
+                 or _spelling(path) == plain.name]  # fmt: skip
         if tails:
             return f"There is {some(tails, 1)}: give paths relative to the folder of the manifest."
-        stems = [each for each in everything if PurePosixPath(_spelling(each)).stem
+        stems = [path for path in everything if PurePosixPath(_spelling(path)).stem
                  in {plain.stem, plain.name}]  # fmt: skip
         return f"There is {some(stems, 1)}: write names with their endings." if stems else ""
 

@@ -26,12 +26,10 @@ class Option(NamedTuple):
 
     @property
     def flag(self) -> str:
-        """The option on pytest's command line."""
         return f"--t2i-{self.name}"
 
     @property
     def ini(self) -> str:
-        """The key in pytest's ini file."""
         return f"t2i_{self.name.replace('-', '_')}"
 
 

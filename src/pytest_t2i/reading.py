@@ -192,7 +192,12 @@ def read_toml(path: Path | str) -> dict[str, Any]:
     """
     path = Path(path)
     content = read_text(path, most=MOST_TOML)
-    _check_keys(path, content)
+    # Refuse keys of many parts: the time of the parser grows with the square of their number.
+    bare = TOML_TEXTS.sub(lambda text: "x" + "\n" * text[0].count("\n"), content)
+    if long_key := LONG_KEY.search(bare):
+        line = bare.count("\n", 0, long_key.start()) + 1
+        problem = f"expected keys of at most {MOST_DEPTH} parts."
+        raise FileFormatError(path, problem, where=f"line {line}")
     try:
         plain = tomllib.loads(content)
     except (RecursionError, ValueError) as error:
@@ -210,24 +215,15 @@ LONG_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{MOST_DEPTH}}}")
 """A key of too many parts in a TOML file without its texts."""
 
 
-def _check_keys(path: Path, content: str) -> None:
-    """Refuse keys of many parts: the time of the parser grows with the square of their number."""
-    bare = TOML_TEXTS.sub(lambda text: "x" + "\n" * text[0].count("\n"), content)
-    if found := LONG_KEY.search(bare):
-        line = bare.count("\n", 0, found.start()) + 1
-        problem = f"expected keys of at most {MOST_DEPTH} parts."
-        raise FileFormatError(path, problem, where=f"line {line}")
-
-
 def read_json(path: Path, schema: str, *, kind: str, remedy: str = "") -> dict[str, Any]:
     """Read a JSON file of this project that has this schema.
 
     Raises FileFormatError for invalid JSON and for another schema; the remedy ends its message.
     """
     plain = parse_json(path, read_text(path, kind=kind, remedy=remedy))
-    given = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
-    if given != schema:
-        message = f"expected schema {schema!r}, got {shown(given)}."
+    schema_words = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
+    if schema_words != schema:
+        message = f"expected schema {schema!r}, got {shown(schema_words)}."
         raise FileFormatError(path, message, remedy=remedy)
     return plain  # type: ignore[no-any-return]
 

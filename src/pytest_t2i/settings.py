@@ -141,8 +141,6 @@ MOST_AT_ONCE = 256
 
 
 def whole(low: int, high: int = MOST_WHOLE) -> Reader:
-    """Return a reader of a whole number from ``low`` to ``high``."""
-
     def read(name: str, value: str) -> int:
         try:
             number = int(value)
@@ -220,17 +218,15 @@ def size(name: str, value: str) -> tuple[int, int]:
     if len(parts) not in (1, 2) or not all(part.isdecimal() for part in parts):
         problem = f"{name}: expected pixels such as 512 or 768x512, got {shown(value)}"
         raise ConfigurationError(problem)
-    read = whole(1, MOST_PIXELS)
-    return read(name, parts[0]), read(name, parts[-1])
+    read_pixels = whole(1, MOST_PIXELS)
+    return read_pixels(name, parts[0]), read_pixels(name, parts[-1])
 
 
 def choice(*allowed: str) -> Reader:
-    """Return a reader of one of the allowed words."""
-
     def read(name: str, value: str) -> str:
         if value not in allowed:
-            known = " or ".join(allowed)
-            raise ConfigurationError(f"{name}: expected {known}, got {shown(value)}")
+            choices = " or ".join(allowed)
+            raise ConfigurationError(f"{name}: expected {choices}, got {shown(value)}")
         return value
 
     return read
@@ -258,7 +254,7 @@ def arguments(name: str, value: str) -> dict[str, Any]:
     >>> arguments("--t2i-model-option", "quality=high\nstyle.strength=0.5")
     {'quality': 'high', 'style': {'strength': 0.5}}
     """
-    given: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
     for line in [line for line in value.split("\n") if line.strip()] or [value]:
         key, equals, words = (part.strip() for part in line.partition("="))
         keys = [part.strip() for part in key.split(".")]
@@ -269,8 +265,8 @@ def arguments(name: str, value: str) -> dict[str, Any]:
         table = _toml_value(words)
         for part in reversed(keys):
             table = {part: table}
-        given = merged(given, table)
-    return given
+        tables = merged(tables, table)
+    return tables
 
 
 def _toml_value(words: str) -> Any:
@@ -316,7 +312,6 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _yes_or_no(name: str, value: str) -> bool:
-    """Read a switch of an ini file."""
     lowered = value.lower()
     if lowered not in ("true", "false", "yes", "no", "1", "0"):
         raise ConfigurationError(f"{name}: expected true or false, got {value!r}")
@@ -349,24 +344,24 @@ CURRENCIES = (
 def money(name: str, value: str) -> Money:
     """Read an amount of money such as ``5 USD``."""
     try:
-        given = Money.read(value)
+        amount = Money.read(value)
     except ValueError:
         raise ConfigurationError(
             f"{name}: expected an amount and a currency such as 0.04 USD, got {shown(value)}"
         ) from None
-    if given.currency not in CURRENCIES.split():
+    if amount.currency not in CURRENCIES.split():
         raise ConfigurationError(
-            f"{name}: unknown currency {given.currency!r}: expected a code such as USD or EUR"
+            f"{name}: unknown currency {amount.currency!r}: expected a code such as USD or EUR"
         )
-    return given
+    return amount
 
 
 def price(name: str, value: str) -> Money:
     """Read a price above 0 such as ``0.04 USD``."""
-    given = money(name, value)
-    if not given.amount:
+    amount = money(name, value)
+    if not amount.amount:
         raise ConfigurationError(f"{name}: expected a price above 0, got {shown(value)}")
-    return given
+    return amount
 
 
 READERS: dict[str, Reader] = {
@@ -417,28 +412,28 @@ def settings_of(values: dict[str, Any]) -> Settings:
 
     Raises ConfigurationError for options that exclude one another or lack another one.
     """
-    given = {name.replace("-", "_"): value for name, value in values.items()}
-    width, height = given.pop("size", (None, None))
+    named = {name.replace("-", "_"): value for name, value in values.items()}
+    width, height = named.pop("size", (None, None))
     generation = GenerationSettings(
-        steps=given.pop("steps", None),
-        guidance=given.pop("guidance", None),
+        steps=named.pop("steps", None),
+        guidance=named.pop("guidance", None),
         width=width,
         height=height,
     )
     usual = AnswerLimits()
     answers = AnswerLimits(
-        given.pop("answer_deadline", usual.seconds),
-        at_once=given.pop("concurrency", usual.at_once),
+        named.pop("answer_deadline", usual.seconds),
+        at_once=named.pop("concurrency", usual.at_once),
     )
-    if given.get("sequential") and "save_baseline" in given:
+    if named.get("sequential") and "save_baseline" in named:
         raise ConfigurationError(
             "--t2i-save-baseline: a baseline holds all images of every prompt; record it without "
             "--t2i-sequential"
         )
-    if "anchor" in given and given["anchor"] == given.get("save_baseline"):
+    if "anchor" in named and named["anchor"] == named.get("save_baseline"):
         raise ConfigurationError(
-            f"--t2i-save-baseline: {given['anchor']} is the anchor, which is never recorded anew. "
+            f"--t2i-save-baseline: {named['anchor']} is the anchor, which is never recorded anew. "
             "Give another file"
         )
-    detectors = given.pop("detector", ())
-    return Settings(generation=generation, answers=answers, detectors=detectors, **given)
+    detectors = named.pop("detector", ())
+    return Settings(generation=generation, answers=answers, detectors=detectors, **named)

@@ -185,7 +185,7 @@ def label_fault(document: str, kind: str, label: str) -> bool:
     names = ("wu", "wu-aies") if document == "wu" else (document,)
     everything = reproduction().document
     return not any(
-        row.label == f"{kind} {label}" for name in names for row in everything[name].rows
+        row.label == f"{kind} {label}" for name in names for row in everything[name]["rows"]
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_t2i.data import GenerationSettings, Prompt
 from pytest_t2i.errors import MissingExtraError
-from pytest_t2i.generation.check_packages import OF_TESTS, check_packages
+from pytest_t2i.generation.check_plan import OF_TESTS, check_packages
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan, RequestSettings
 
 CONFTEST = """

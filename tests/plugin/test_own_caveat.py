@@ -54,6 +54,42 @@ def test_a_conftest_voids_and_remarks(project, workers):
     assert "PASS, only 24 images" in project.page()
 
 
+HALF = """
+
+class LastHalf:
+    fills_in = False
+
+    def reading(self, counted, side):
+        return counted.with_each(lambda sample: sample.only(sample.seeds[len(sample.seeds) // 2:]))
+
+
+def pytest_t2i_caveats():
+    return {"last-half": LastHalf}
+"""
+STRICT = """
+
+class Strict:
+    def level(self, question, levels):
+        return levels._replace(own=1.0 - 1e-9)
+
+
+def pytest_t2i_caveats():
+    return {"strict": Strict}
+"""
+
+
+@pytest.mark.parametrize("caveat", [HALF, STRICT], ids=["reading", "level"])
+def test_a_conftest_reads_and_spends(project, caveat):
+    conftest = (project.path / "conftest.py").read_text()
+    project.write({"test_suite.py": SUITE.replace("0.9", "0.7")})
+    _, plain, _ = told(project)
+    project.write({"conftest.py": conftest + caveat})
+    _, model, _ = told(project)
+    assert (plain["outcome"], model["outcome"]) == ("PASS", "INCONCLUSIVE")
+    # A reading weakens the evidence, and leaves the estimate.
+    assert model["estimate"] == plain["estimate"]
+
+
 def test_a_companion_registers_by_an_entry_point(project, monkeypatch):
     monkeypatch.setattr("sys.path", [str(project.path), *sys.path])
     monkeypatch.chdir(project.path)

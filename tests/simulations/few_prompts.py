@@ -220,10 +220,15 @@ class Counted:
     prompts: list[Pictures]
     each: bool = False
 
-    @property
-    def with_repeats(self) -> Counted:
-        """With equal pictures counted each."""
+    def with_each(self, change: object) -> Counted:
+        """With equal pictures counted each, which is the only change."""
+        del change
         return Counted(self.prompts, each=True)
+
+    def at_worst(self, side: object) -> Counted:
+        """Itself: every picture is labelled."""
+        del side
+        return self
 
     @property
     def male(self) -> np.ndarray:

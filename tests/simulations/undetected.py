@@ -14,7 +14,7 @@ from many_worlds import scores
 from uncertainty import rate
 
 from pytest_t2i.audits.engine.bias import Bias
-from pytest_t2i.audits.engine.score import Mean, Tally
+from pytest_t2i.audits.engine.score import MeanScore, Tally
 from pytest_t2i.data import Evidence, Outcome
 from pytest_t2i.statistics.shares import Beyond
 from pytest_t2i.statistics.undetected import worst_case_bounds
@@ -74,6 +74,11 @@ class Counted(NamedTuple):
     tallies: list[Tally]
     unknown: list[int]
 
+    def with_each(self, change: object) -> Counted:
+        """Itself: no pictures are equal."""
+        del change
+        return self
+
     def at_worst(self, side: Beyond) -> Counted:
         """With labels that weaken a side most."""
         pairs = zip(self.tallies, self.unknown, strict=True)
@@ -94,8 +99,8 @@ def prompts(counts: Counts, bound: float) -> list[dict[str, Outcome]]:
 def model(counts: Counts, bound: float) -> dict[str, Outcome]:
     """Of the model bias score, by each rule."""
     samples = SimpleNamespace(unknown=counts[2], seed=0)
-    samples.with_repeats = samples
-    score = Mean(Bias(), samples, tallies(counts))  # type: ignore[arg-type]
+    samples.readings, samples.with_each = READINGS, lambda _: samples
+    score = MeanScore(Bias(), samples, tallies(counts))  # type: ignore[arg-type]
     return by_rule(score.evidence(bound, LEVEL), counts, bound)
 
 

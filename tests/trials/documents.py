@@ -16,7 +16,7 @@ from pytest_t2i_origins.languages.file import load
 from pytest_t2i_origins.questions.candidates import attributes_of
 
 from pytest_t2i.adapters.catalogue import read_catalogues
-from pytest_t2i.adapters.finders.tags import Vocabulary
+from pytest_t2i.adapters.finders.tags import TagVocabulary
 from pytest_t2i.adapters.models.manifest import read_manifest
 from pytest_t2i.adapters.models.model_index import read_index
 from pytest_t2i.adapters.registry import Registries
@@ -275,7 +275,7 @@ DOCUMENTS = (
     Document("axes", "axes.toml", AXES, read_axes),
     Document("footprints", "users.toml", FOOTPRINTS, read_footprints),
     Document("catalogue", "models.toml", CATALOGUE, _catalogue, ("large",)),
-    Document("vocabulary", "words.txt", "tie\nhat\n", Vocabulary.read),
+    Document("vocabulary", "words.txt", "tie\nhat\n", TagVocabulary.read),
     Document(
         "pipeline", "model_index.json", _json(INDEX), _of_folder(read_index),
         ("unet", "_class_name"),

@@ -322,8 +322,8 @@ OPTIONS = {
 
 def check_option(given: Mapping[str, Any], adapter: str) -> None:
     """Raise ConfigurationError for arguments of a pipeline that go elsewhere."""
-    own = OWN.keys() & given.keys() if adapter == PIPELINES else ()
-    for name in sorted(set(own) - {"max_sequence_length"}):
+    reserved = OWN.keys() & given.keys() if adapter == PIPELINES else ()
+    for name in sorted(set(reserved) - {"max_sequence_length"}):
         remedy = f"give {OPTIONS[OWN[name]]}" if OWN[name] else "the run sets it"
         raise ConfigurationError(
             f"--t2i-model-option: expected further arguments, got {name}: {remedy}"

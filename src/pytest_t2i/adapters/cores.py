@@ -52,7 +52,6 @@ class EachThreads(Generic[T]):
         self._held.value = make()
 
     def get(self) -> T:
-        """This thread's object."""
         if not hasattr(self._held, "value"):
             self._held.value = self._make()
         value: T = self._held.value

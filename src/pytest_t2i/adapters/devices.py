@@ -139,7 +139,11 @@ def memory_guard(doing: str) -> Iterator[None]:
     else:
         return
     # Raised outside the handler, as the traceback of the first error keeps every tensor alive.
-    free_memory()
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    if torch.backends.mps.is_available():
+        torch.mps.empty_cache()
     raise OutOfDeviceMemoryError(f"out of device memory while {doing}: {text}")
 
 
@@ -224,16 +228,6 @@ def one_thread() -> Iterator[None]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error of torch means that memory ran out."""
     if isinstance(error, MemoryError | torch.cuda.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and any(text in str(error) for text in OUT_OF_MEMORY)
-
-
-def free_memory() -> None:
-    """Return cached memory to the device."""
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    if torch.backends.mps.is_available():
-        torch.mps.empty_cache()

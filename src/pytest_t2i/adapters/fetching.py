@@ -56,7 +56,6 @@ class PublishedWeights:
 
     @property
     def path(self) -> Path:
-        """Path of the downloaded file."""
         return cache_file().parent / "weights" / self.file
 
     @property
@@ -68,7 +67,6 @@ class PublishedWeights:
 
 @cache
 def published() -> dict[str, PublishedWeights]:
-    """All entries by name."""
     table = read_toml(Path(str(files("pytest_t2i.adapters") / "weights.toml")))
     return {name: _entry(name, facts) for name, facts in table.items()}
 

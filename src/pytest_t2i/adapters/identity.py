@@ -12,7 +12,7 @@ import inspect
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -109,7 +109,9 @@ def _read(
         listed = (part.split() for part in (within or plain or modules).split(","))
         names |= {origin, *(f"{origin}{dot}{words[0]}" for words in listed if words)}
     files = (_imported(file, name, root, package, is_own=is_own) for name in sorted(names))
-    return checksum(content), [found for found in files if found and found.is_relative_to(root)]
+    return checksum(content), [
+        imported for imported in files if imported and imported.is_relative_to(root)
+    ]
 
 
 def _imported(file: Path, name: str, root: Path, package: str, *, is_own: bool) -> Path | None:
@@ -144,7 +146,11 @@ def file_digest(path: Path) -> str:
     digests = _remembered()
     if name not in digests:
         digests[name] = _sha256(real)
-        _remember(digests)
+        with contextlib.suppress(OSError):
+            target = cache_file()
+            with temporary_beside(target).open("x", encoding="utf-8") as file:
+                json.dump(digests, file)
+            Path(file.name).replace(target)
     return digests[name]
 
 
@@ -164,7 +170,6 @@ def folder_digest(folder: Path, suffixes: Iterable[str] = WEIGHTS_AND_CONFIGS) -
 
 
 def cache_file() -> Path:
-    """Path of the cache of digests."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "pytest-t2i" / "digests.json"
 
@@ -184,12 +189,3 @@ def _remembered() -> dict[str, str]:
     except (OSError, ValueError):
         return {}
     return digests if isinstance(digests, dict) else {}
-
-
-def _remember(digests: Mapping[str, str]) -> None:
-    # A cache that cannot be written only costs time at the next run.
-    with contextlib.suppress(OSError):
-        target = cache_file()
-        with temporary_beside(target).open("x", encoding="utf-8") as file:
-            json.dump(digests, file)
-        Path(file.name).replace(target)

@@ -65,7 +65,6 @@ def _in_words(error: BaseException) -> str:
 
 
 def looks_like_path(source: str) -> bool:
-    """Whether a model name can only be a path."""
     return source.startswith((".", "/", "~")) or "\\" in source or source.count("/") > 1
 
 

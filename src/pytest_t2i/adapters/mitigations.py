@@ -91,7 +91,6 @@ class NamedMitigation:
         }
 
     def variation(self, counterparts: tuple[str, ...]) -> Variation:
-        """The variation of a prompt with these counterparts."""
         return Variation(self.mitigation.name, self.fingerprint, counterparts)
 
     def makes(self, variation: Variation | None) -> bool:
@@ -101,7 +100,6 @@ class NamedMitigation:
         return (variation.name, variation.fingerprint) == (self.mitigation.name, self.fingerprint)
 
     def made_from(self, text: str, seed: int, counterparts: tuple[str, ...]) -> str:
-        """The text that a picture of a prompt is made from."""
         if not isinstance(self.mitigation, PromptMitigation):
             return text
         with blamed(GenerationError, "mitigation", self.asked):
@@ -245,7 +243,6 @@ class Mitigated:
         return self.model.fingerprint
 
     def takes(self, variation: Variation) -> bool:
-        """Whether a variation is the one that this mitigation makes."""
         return self.named.makes(variation)
 
     def generate(self, requests: Sequence[Request]) -> Iterable[Generated]:
@@ -268,7 +265,6 @@ class Mitigated:
             )
 
     def _inner(self, request: Request) -> Request:
-        """The request for the wrapped model."""
         variation = request.variation
         if variation is None or not self.named.makes(variation):
             return request
@@ -299,7 +295,6 @@ class Mitigated:
 
 
 def _made_in_one_go(requests: Sequence[Request]) -> Iterable[list[Request]]:
-    """Groups of requests that a pipeline can make in one call."""
     groups: dict[Any, list[Request]] = {}
     for request in requests:
         key = (request.settings, request.observe, request.attributes)

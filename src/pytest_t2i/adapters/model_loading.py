@@ -52,10 +52,10 @@ def load_pretrained(
         raise ModelLoadError(
             f"{place}: expected a model written by save_pretrained, and there is no config.json."
         )
-    named = of_revision(options.revision)
+    revision = of_revision(options.revision)
     with loading_weights(options.source, options.revision):
-        model = from_pretrained(kind, place, dtype, **named)
-        further = _loaded(beside, place, named)
+        model = from_pretrained(kind, place, dtype, **revision)
+        further = _loaded(beside, place, revision)
         model.to(device).eval()
     return model, further, facts_of(model, options.source, place, dtype)
 

@@ -10,7 +10,7 @@ import io
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pytest_t2i.adapters.black_or_unreadable import picture_digest, refusing_cut_files
 from pytest_t2i.reading import PICTURE, content_of
@@ -180,14 +180,6 @@ FRAME = 12
 """Number of bytes of a chunk besides its content: length, kind, checksum."""
 
 
-class Span(NamedTuple):
-    """One chunk of a PNG file."""
-
-    start: int
-    end: int
-    kind: bytes
-
-
 def without_origin(content: bytes) -> bytes:
     """The content of a PNG file without the text chunk of its origin; other files unchanged.
 
@@ -200,19 +192,19 @@ def without_origin(content: bytes) -> bytes:
         return content
     mark = CHUNK.encode() + b"\0"
     ours = [
-        span
-        for span in _spans(content)
-        if span.kind == b"iTXt" and content.startswith(mark, span.start + 8)
+        (start, end)
+        for start, end, kind in _chunks(content)
+        if kind == b"iTXt" and content.startswith(mark, start + 8)
     ]
-    for span in reversed(ours):
-        content = content[: span.start] + content[span.end :]
+    for start, end in reversed(ours):
+        content = content[:start] + content[end:]
     return content
 
 
-def _spans(content: bytes) -> Iterator[Span]:
+def _chunks(content: bytes) -> Iterator[tuple[int, int, bytes]]:
     place = len(SIGNATURE)
     while place + FRAME <= len(content):
         length = int.from_bytes(content[place : place + 4], "big")
         end = place + FRAME + length
-        yield Span(place, end, content[place + 4 : place + 8])
+        yield place, end, content[place + 4 : place + 8]
         place = end

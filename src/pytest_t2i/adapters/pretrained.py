@@ -45,5 +45,4 @@ def facts_of(model: Any, source: str, place: str, dtype: torch.dtype) -> dict[st
 
 
 def processor_digest(settings: Mapping[str, Any]) -> str:
-    """Hash of the settings by which pictures are preprocessed."""
     return digest(repr(sorted(settings.items(), key=str)))

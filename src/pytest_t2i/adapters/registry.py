@@ -246,7 +246,6 @@ class Registry:
         return documented.partition("\n")[0]
 
     def update(self, factories: Mapping[str, Factory]) -> None:
-        """Register the factories of a conftest.py."""
         for name, factory in factories.items():
             if not callable(factory):
                 raise ConfigurationError(
@@ -270,7 +269,6 @@ class _WatchedRegistry(Registry):
     used: set[PartName] = field(default_factory=set)
 
     def get(self, name: str, hint: str = "") -> Any:
-        """The object registered under a name."""
         # slots=True makes a new class, which super() without arguments does not find.
         factory = Registry.get(self, name, hint)
         self.used.add((self.kind, name))
@@ -299,8 +297,8 @@ def asked_for(kind: str, name: str, shown_name: str = "") -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if named := _missing_extra(kind, name, shown_name or name, error):
-            raise named from error
+        if extra_error := _missing_extra(kind, name, shown_name or name, error):
+            raise extra_error from error
         raise
 
 
@@ -311,15 +309,15 @@ def _missing_extra(
 
     A part that another one brings, such as the face detector of an alias, keeps its own error.
     """
-    own = error if isinstance(error, MissingExtraError) else None
-    missing = own.missing if own else _missing_package(error)
+    missing_extra = error if isinstance(error, MissingExtraError) else None
+    missing = missing_extra.missing if missing_extra else _missing_package(error)
     feature = " ".join(("the", WORDS.get(kind, kind), shown_name)) if kind else shown_name
     begins = (extra for extra in BROUGHT if f"{name}-".startswith(f"{extra}-"))
     extra = EXTRA_OF.get((kind, name)) or max(begins, key=len, default="")
     if missing in BROUGHT.get(extra, ()):
         return MissingExtraError(feature, extra, missing)
-    if own and missing in BROUGHT.get(own.extra, (missing,)):
-        return own
+    if missing_extra and missing in BROUGHT.get(missing_extra.extra, (missing,)):
+        return missing_extra
     if not missing:
         return None
     point = _installed(GROUPS[kind]).get(name) if kind else None
@@ -327,8 +325,10 @@ def _missing_extra(
     brought_by = next((extra for extra in BROUGHT if missing in BROUGHT[extra]), "")
     if brought_by and (kind, name) not in INSTALL:
         return MissingExtraError(feature, brought_by, missing)
-    if own or distribution:
-        return MissingExtraError(feature, "", missing, distribution if not own else missing)
+    if missing_extra or distribution:
+        return MissingExtraError(
+            feature, "", missing, distribution if not missing_extra else missing
+        )
     return None
 
 

@@ -80,13 +80,13 @@ def _check_header(
 
 
 def _row(path: Path, columns: Sequence[str], cells: Sequence[str], where: str) -> CsvRow:
-    named = dict(zip(columns, cells, strict=False))
-    if any(cell.strip() for cell in (*cells[len(columns) :], named.pop("", ""))):
+    cell_of = dict(zip(columns, cells, strict=False))
+    if any(cell.strip() for cell in (*cells[len(columns) :], cell_of.pop("", ""))):
         problem = "more values than columns. Quote texts that hold a comma or a semicolon."
         raise FileFormatError(path, problem, where=where)
-    texts = {name: _cell_text(named.get(name, "")) for name in columns if name}
-    if written := named.get(NAME):  # a name may begin with a blank or an apostrophe
-        texts[NAME] = existing(path.parent, written, written.strip(), texts[NAME])
+    texts = {name: _cell_text(cell_of.get(name, "")) for name in columns if name}
+    if name_cell := cell_of.get(NAME):  # a name may begin with a blank or an apostrophe
+        texts[NAME] = existing(path.parent, name_cell, name_cell.strip(), texts[NAME])
     return CsvRow(where, texts)
 
 
@@ -96,8 +96,8 @@ def existing(folder: Path, *names: str) -> str:
     >>> existing(Path("nowhere"), " a.png", "a.png")
     'a.png'
     """
-    others = (name for name in names[:-1] if name != names[-1])
-    return next((name for name in others if inside(folder, name)), names[-1])
+    earlier = (name for name in names[:-1] if name != names[-1])
+    return next((name for name in earlier if inside(folder, name)), names[-1])
 
 
 def _cell_text(value: str) -> str:
@@ -158,7 +158,7 @@ def of_cell(text: str) -> str:
     if not text.startswith((f"{LITERAL}'", f'{LITERAL}"')):
         return text
     try:
-        held = ast.literal_eval(text.removeprefix(LITERAL))
+        literal_value = ast.literal_eval(text.removeprefix(LITERAL))
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return text
-    return held if isinstance(held, str) else text
+    return literal_value if isinstance(literal_value, str) else text

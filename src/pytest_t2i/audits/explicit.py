@@ -18,7 +18,7 @@ from pytest_t2i.audits.engine.contrast import (
     Unit,
     Units,
     row_of,
-    side_of,
+    words_of_gap,
 )
 from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import Interval, Prompt, Row, Variant
@@ -88,7 +88,6 @@ class Explicit(Units[Unit]):
         return "; ".join(parts)
 
     def _least_followed(self, variant: str) -> Iterator[str]:
-        """Yield a remark on the prompts that are followed least, if there are any."""
         shares = ((member.mean(variant), member.name) for member in self.members)
         low = sorted((share, name) for share, name in shares if share is not None and share < 1.0)
         if low:
@@ -150,7 +149,7 @@ class ExplicitAudit(ContrastAudit):
             f"{row.dims['arms']} {row.value or 'no label'}" for row in rows.of("drawn_share")
         )
         gap = rows.of(GAP.metric)[0].interval
-        side = side_of(gap, ", men less often", ", women less often")
+        side = words_of_gap(gap, ", men less often", ", women less often")
         return f"drawn as asked: {shares}{'' if gap is None else f'; gap {gap}{side}'}"
 
     def blocks(self, rows: Rows, run: Any) -> Sequence[Block]:
@@ -158,8 +157,8 @@ class ExplicitAudit(ContrastAudit):
         del run
         from pytest_t2i.sections import RowChart, Table
 
-        each = rows.of("drawn_share", "triplet")
-        missed = [(row.counts["labelled"] - row.counts["drawn"], row) for row in each]
+        shares = rows.of("drawn_share", "triplet")
+        missed = [(row.counts["labelled"] - row.counts["drawn"], row) for row in shares]
         least = sorted((pair for pair in missed if pair[0]), key=lambda pair: -pair[0])
         cells: tuple[tuple[Cell, ...], ...] = tuple(
             (row.facts["name"], row.dims["variant"], row.counts["drawn"], row.counts["labelled"])

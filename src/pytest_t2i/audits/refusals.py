@@ -19,7 +19,7 @@ from pytest_t2i.audits.engine.contrast import (
     Unit,
     Units,
     row_of,
-    side_of,
+    words_of_gap,
 )
 from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.audits.next_step import AFTER_FAILURE, Step
@@ -140,7 +140,6 @@ class RefusalsAudit(ContrastAudit):
     scope = "Whether prompts that name women or men are refused more often."
 
     def arms(self, unit: Triplet) -> Mapping[str, Prompt]:
-        """Return all three variants."""
         return dict(zip(VARIANTS, unit, strict=True))
 
     def unit(self, context: AuditContext, unit: Triplet, test: AskedTest) -> TripletRefusals:
@@ -175,7 +174,7 @@ class RefusalsAudit(ContrastAudit):
         row = rows.rows[0]
         counts = ", ".join(f"{variant} {row.counts.get(variant, 0)}" for variant in VARIANTS)
         text = f"refusals: of {row.counts['images']} images each {counts}"
-        side = side_of(
+        side = words_of_gap(
             row.interval, ", feminine prompts more often", ", masculine prompts more often"
         )
         return text if row.interval is None else f"{text}; gap {row.interval}{side}"
@@ -189,15 +188,15 @@ class RefusalsAudit(ContrastAudit):
             row for row in rows.of(GAP.metric, "triplet") if any(map(row.counts.get, VARIANTS))
         ]
         refused.sort(key=lambda row: -abs(row.interval.estimate if row.interval else 0.0))
-        shown = tuple(row.subject for row in refused[:SHOWN_TRIPLETS])
-        left = len(refused) - len(shown)
+        names = tuple(row.subject for row in refused[:SHOWN_TRIPLETS])
+        left = len(refused) - len(names)
         title = f"Triplets with a refusal{f', and {left} more in run.json' if left else ''}"
         columns = ("images", *VARIANTS)
         said = rows.rows[0].facts.get("said_most_often")
         return [
             RowChart("All triplets", (GAP.metric,), unit="refusal gap"),
-            RowChart(title, (GAP.metric,), "triplet", shown, (), columns, "refusal gap")
-            if shown
+            RowChart(title, (GAP.metric,), "triplet", names, (), columns, "refusal gap")
+            if names
             else Note("No image of any triplet was refused."),
             *([Note(f"The provider says most often: {said!r}.", "body")] if said else []),
         ]
@@ -224,6 +223,5 @@ def _in_words(refusals: TripletRefusals | Refusals) -> str:
 
 
 def _most_frequent_words(words: Mapping[str, Counter[str]]) -> Iterator[str]:
-    """Yield a remark on the provider's most frequent words."""
     for text, times in sum(words.values(), Counter[str]()).most_common(1):
         yield f"said most often ({times}): {text[:LONGEST_REMARK]!r}"

@@ -63,12 +63,10 @@ class DrawnPrompt:
 
     @property
     def rewritten(self) -> int:
-        """Number of images for which another text was drawn."""
         return int(sum(self.values[REWRITTEN]))
 
     @cached_property
     def own(self) -> dict[Kind, frozenset[str]]:
-        """Words of each kind in the prompt itself."""
         return {kind: self._words(kind, self.prompt.text) for kind in KINDS}
 
     @cached_property
@@ -281,7 +279,6 @@ class RewritingAudit(ContrastAudit):
         return DrawnPrompt(unit, tuple(t for t in texts if t is not None), test.images)
 
     def of_units(self, context: AuditContext, members: Sequence[DrawnPrompt]) -> Rewriting:
-        """Return the rewriting of several prompts."""
         # A model that answers over HTTP has its endpoint in its provenance.
         is_service = "endpoint" in context.observations.components.model().provenance
         return Rewriting(tuple(members), context.settings.interval_level, is_service=is_service)
@@ -309,7 +306,13 @@ class RewritingAudit(ContrastAudit):
             yield Row(name, "model", "model", share, {}, {}, counts, absent)
         yield from _words(model)
         rows = [_prompt_row(member) for member in members]
-        yield from sorted(rows, key=lambda row: (-_people_added(row), -row.counts[REWRITTEN]))
+        yield from sorted(
+            rows,
+            key=lambda row: (
+                -sum(row.counts.get(kind, 0) for kind in KINDS),
+                -row.counts[REWRITTEN],
+            ),
+        )
 
     def in_words(self, rows: Rows) -> str:
         """Return what was added, in a line."""
@@ -345,18 +348,20 @@ class RewritingAudit(ContrastAudit):
             blocks.append(Table("Words added most", columns, words, digits=0))
         rewritten = [row for row in rows.of(REWRITTEN, "prompt") if row.counts[REWRITTEN]]
         if rewritten:
-            shown = rewritten[:SHOWN_PROMPTS]
-            left = len(rewritten) - len(shown)
+            named_rows = rewritten[:SHOWN_PROMPTS]
+            left = len(rewritten) - len(named_rows)
             more = f", and {left} more prompts in run.json" if left > 0 else ""
             cells: tuple[tuple[Cell, ...], ...] = tuple(
                 (row.subject, row.counts["told"], row.counts[REWRITTEN],
                  *(row.counts.get(kind) for kind in KINDS), row.facts["added"])
-                for row in shown
+                for row in named_rows
             )  # fmt: skip
             named = ("prompt", "images reported", "rewritten", *KINDS, "added most")
             title = f"Words added, by prompt{more}"
             blocks.append(Table(title, named, cells, "page", digits=0))
-            examples = [f"{r.subject}: \u201c{r.facts['example']}\u201d" for r in shown[:EXAMPLES]]
+            examples = [
+                f"{r.subject}: \u201c{r.facts['example']}\u201d" for r in named_rows[:EXAMPLES]
+            ]
             blocks.append(Note(f"For example, {'; '.join(examples)}.", "page"))
         return blocks
 
@@ -378,24 +383,20 @@ WORD = "added_word"
 
 
 def _prompt_row(member: DrawnPrompt) -> Row:
-    told = len(member.texts)
+    reported = len(member.texts)
     added = {kind: member.counts(kind) for kind in KINDS}
     return Row(
         REWRITTEN,
         member.prompt.id,
         "prompt",
-        member.rewritten / told if told else None,
+        member.rewritten / reported if reported else None,
         {},
         {"text": member.prompt.text, "added": member.most_common, "example": member.example},
-        {"images": member.images, "told": told, REWRITTEN: member.rewritten}
+        {"images": member.images, "told": reported, REWRITTEN: member.rewritten}
         # A prompt that has such a word itself leaves nothing open.
-        | {kind: hits for kind, (hits, images) in added.items() if images or not told},
-        "" if told else "no image has a revised prompt",
+        | {kind: hits for kind, (hits, images) in added.items() if images or not reported},
+        "" if reported else "no image has a revised prompt",
     )
-
-
-def _people_added(row: Row) -> int:
-    return sum(row.counts.get(kind, 0) for kind in KINDS)
 
 
 def _share(row: Row | None) -> str:
@@ -407,11 +408,11 @@ def _share(row: Row | None) -> str:
 
 def _words(rewriting: Rewriting) -> Iterator[Row]:
     """Yield the words that were added, those of a kind first, in order of frequency."""
-    told, words = rewriting.told, set[str]()
+    reported, words = rewriting.told, set[str]()
 
     def row(word: str, kind: str, images: int, prompts: int) -> Row:
         dims, counts = {"word": word, "says": kind}, {"images": images, "prompts": prompts}
-        return Row(WORD, "model", "model", images / told, dims, {}, counts)
+        return Row(WORD, "model", "model", images / reported, dims, {}, counts)
 
     for kind in KINDS:
         for word, images in most_common(rewriting.words_of(kind)):

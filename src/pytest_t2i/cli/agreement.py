@@ -48,7 +48,6 @@ def run(source: Path, *, level: float, everything: bool) -> int:
 
 
 def _agreement_lines(result: Agreement, *, everything: bool = False) -> Iterator[str]:
-    """Yield the lines that describe the agreement."""
     if len(result.annotators) == 1:
         yield f"one annotator only ({result.annotators[0]}): agreement needs a second one"
         return
@@ -58,7 +57,10 @@ def _agreement_lines(result: Agreement, *, everything: bool = False) -> Iterator
             f"all {len(result.annotators)} annotators: Fleiss' kappa {result.fleiss} "
             f"on {several(result.common, 'image')}"
         )
-    yield from _rules(result)
+    # How many images each rule leaves without a label, where the rules can differ.
+    if len(result.annotators) > 2:  # noqa: PLR2004 - a majority of two is both
+        counts = ", ".join(f"{count} by {rule}" for rule, count in result.unlabelled.items())
+        yield f"unsettled of {result.images} images: {counts} (labels.toml sets the rule)"
     yield f"{several(len(result.differing), 'image')} with different labels{_settled(result)}"
     rows = list(result.differing.items())[: None if everything else SHOWN]
     yield from (f"  {file}: {_words(labels)}" for file, labels in rows)
@@ -67,7 +69,6 @@ def _agreement_lines(result: Agreement, *, everything: bool = False) -> Iterator
 
 
 def _settled(result: Agreement) -> str:
-    """Return how many of the disagreements are settled, and how to settle the rest."""
     total = len(result.differing)
     count = sum(
         any(x.annotator == ADJUDICATED for x in labels) for labels in result.differing.values()
@@ -79,13 +80,6 @@ def _settled(result: Agreement) -> str:
     if count:
         return f", {count} of them settled (settle the rest with t2i label page FOLDER --review)"
     return f" (settle {'it' if total == 1 else 'them'} with t2i label page FOLDER --review)"
-
-
-def _rules(result: Agreement) -> Iterator[str]:
-    """Yield how many images each rule leaves without a label, where the rules can differ."""
-    if len(result.annotators) > 2:  # noqa: PLR2004 - a majority of two is both
-        counts = ", ".join(f"{count} by {rule}" for rule, count in result.unlabelled.items())
-        yield f"unsettled of {result.images} images: {counts} (labels.toml sets the rule)"
 
 
 def _words(labels: Sequence[Label]) -> str:

@@ -21,7 +21,7 @@ from scipy.special import expit
 from pytest_t2i.adapters.detectors.judging import ONE_IN, Judge
 from pytest_t2i.audits.detector_validation import DetectorValidation, table_of
 from pytest_t2i.audits.detector_validation.measure import Trial
-from pytest_t2i.audits.detector_validation.planted_words import Planted, obeyed_words
+from pytest_t2i.audits.detector_validation.planted_words import obeyed_words
 from pytest_t2i.audits.detector_validation.trials import try_detectors
 from pytest_t2i.cli.support.arguments import add_run_options, path, run_settings, say, value
 from pytest_t2i.data import Attribute, Detection, Interval, Undetected
@@ -46,7 +46,7 @@ from pytest_t2i.metrics.stereotypes import attribute_log_odds
 from pytest_t2i.prompts.stereotypes import builtin_stereotypes, check_descriptions
 from pytest_t2i.reporting.audit_sections import table_cell_text
 from pytest_t2i.reporting.terminal import terminal_lines
-from pytest_t2i.runs.session.judges import facts_of, judge_notes
+from pytest_t2i.runs.session.judges import judge_notes, recorded_judge
 from pytest_t2i.runs.session.session import Session
 from pytest_t2i.sections import Section
 from pytest_t2i.settings import whole
@@ -125,7 +125,9 @@ def _attribute(_: str, text: str) -> Attribute:
         attribute = Attribute(name.strip(), positive, negative)
         check_descriptions(attribute)
         return attribute
-    attributes = {each.attribute.name: each.attribute for each in reversed(builtin_stereotypes())}
+    attributes = {
+        entry.attribute.name: entry.attribute for entry in reversed(builtin_stereotypes())
+    }
     if name not in attributes:
         raise UnknownNameError(
             "attribute", name, sorted(attributes), "Any other is described: NAME=WITH|WITHOUT."
@@ -155,7 +157,7 @@ def run(
     if len(attribute) > 1 and certificate:
         raise ConfigurationError(
             "--certificate: expected one --attribute, got "
-            f"{', '.join(each.name for each in attribute)}"
+            f"{', '.join(one_attribute.name for one_attribute in attribute)}"
         )
     groups = groups_of(table, _distinct(by)) if by else {}
     components = Components(
@@ -264,7 +266,6 @@ def _of_groups(
 
 
 def _weak_groups(trial: Trial, splits: Sequence[Split]) -> Iterator[str]:
-    """Yield the errors by group, which of them differ at one level, and the worst group."""
     cells = [
         {
             f"{label}, {' x '.join(split.attributes)} {name}": (group, label)
@@ -305,16 +306,15 @@ def _weak_groups(trial: Trial, splits: Sequence[Split]) -> Iterator[str]:
 
 
 def _worst_group(errors: Mapping[str, CellErrors], weak: Sequence[str], level: float) -> str:
-    """Return the worst group with an interval that holds although it was chosen."""
     rated = {name: error.right for name, error in errors.items() if error.right is not None}
     if not rated:
         return "worst group: unknown, as no image of a group has a label by the detector"
     name = min(weak or rated, key=lambda name: rated[name].estimate)
     right, n = errors[name].labelled - errors[name].wrong, errors[name].labelled
     lead = "worst group" if weak else "lowest share, which chance may explain"
-    held = table_cell_text(share_interval(right, n, 1.0 - (1.0 - level) / len(errors)), 3)
+    mean = table_cell_text(share_interval(right, n, 1.0 - (1.0 - level) / len(errors)), 3)
     return (
-        f"{lead}: {name}, right {right} of {n}: {held} (at {100 * level:g} % for all {len(errors)} "
+        f"{lead}: {name}, right {right} of {n}: {mean} (at {100 * level:g} % for all {len(errors)} "
         "groups together)"
     )
 
@@ -338,7 +338,7 @@ def _judge_lines(trial: Trial, judge: Judge, components: Components) -> Iterator
         words = ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items()))
         share = share_interval(abstained, answered, trial.level)
         yield f"abstains: {_interval(share)}{f' ({words})' if words else ''}"
-    yield from judge_notes({trial.detector: facts_of(judge)})
+    yield from judge_notes({trial.detector: recorded_judge(judge)})
     price, total = components.judge_price, 1000 + 1000 // ONE_IN
     cost = "" if price is None else f", {price.times(total)} at {price}"
     if judge.panel.judges_twice:
@@ -356,9 +356,9 @@ def _planted_lines(
         if detection.label is not None
     ]
     labels = components.detector(ref).labels
-    chosen = Random(trial.seed).sample(labelled, min(count, len(labelled)))  # noqa: S311
-    opened = [(open_labelled(trial.labelled, image), label) for image, label in chosen]
-    pictures = [Planted(p, label) for p, label in opened if not isinstance(p, Undetected)]
+    drawn_images = Random(trial.seed).sample(labelled, min(count, len(labelled)))  # noqa: S311
+    pairs = [(open_labelled(trial.labelled, image), label) for image, label in drawn_images]
+    pictures = [(p, label) for p, label in pairs if not isinstance(p, Undetected)]
     if not pictures:
         raise ConfigurationError("--planted-words: no picture has a label by the detector")
 
@@ -379,8 +379,6 @@ def _planted_lines(
 
 
 def _certificate(trial: Trial, splits: Sequence[Split], judge: Judge | None) -> Certificate:
-    agreement = None if judge is None else judge.agreement
-    share = agreement.equal / agreement.pictures if agreement and agreement.pictures else None
     abstained, answered = abstentions(trial.said)
     return Certificate(
         trial.detector,
@@ -390,7 +388,6 @@ def _certificate(trial: Trial, splits: Sequence[Split], judge: Judge | None) -> 
         datetime.now(UTC).date().isoformat(),
         tuple(splits),
         rubric=None if judge is None else judge.provenance["rubric"],
-        agreement=share,
         version=None if judge is None else judge.provenance.get("version"),
         abstained=None if judge is None else abstained,
         asked=None if judge is None else answered,
@@ -398,7 +395,6 @@ def _certificate(trial: Trial, splits: Sequence[Split], judge: Judge | None) -> 
 
 
 def _check_lines(trial: Trial, labels: Path | None) -> Iterator[str]:
-    """Yield the lines of the audit's own table, and what it does not hold."""
     yield (
         f"{trial.detector} on {len(trial.labelled)} labelled images, {int(trial.clear.sum())} of "
         f"them clear; intervals of {100 * trial.level:g} %"
@@ -423,22 +419,22 @@ def _of_all_images(trial: Trial) -> Iterator[str]:
         return
     first, second = trial.labels
     names = [f"p({label})" for label in trial.labels]
-    kept = [d for d in trial.detections if d.label is not None]
-    if not kept or not all(name in detection.scores for detection in kept for name in names):
+    said = [d for d in trial.detections if d.label is not None]
+    if not said or not all(name in detection.scores for detection in said for name in names):
         return
-    share = share_interval(sum(d.label == first for d in kept), len(kept), trial.level)
+    share = share_interval(sum(d.label == first for d in said), len(said), trial.level)
     people = [image.label for image in trial.labelled if image.clear]
     by_people = f", {people.count(first) / len(people):.3f} by people" if people else ""
     yield (
         f"OASIS eq. 5, its mean over images (Tables 1 and 2): {first} {_interval(share)} by the "
         f"detector{by_people}"
     )
-    odds = attribute_log_odds(*([d.scores[name] for d in kept] for name in names))
+    odds = attribute_log_odds(*([d.scores[name] for d in said] for name in names))
     if odds is None:
         yield "OASIS eq. 4, all images together: 0 / 0, as both products of probabilities are 0"
         return
     yield (
-        f"OASIS eq. 4, all {len(kept)} images together: P({first}) = {expit(odds):.3g}, log odds "
+        f"OASIS eq. 4, all {len(said)} images together: P({first}) = {expit(odds):.3g}, log odds "
         f"against {second} {odds:+.1f}; it goes to 0 or 1 with more images, and is no share"
     )
 
@@ -450,7 +446,6 @@ def _interval(interval: Interval | None) -> str:
 
 
 def _among_people(trial: Trial, level: float) -> Iterator[str]:
-    """Yield how far people agree, which bounds how well any detector can do."""
     result = agreement(trial.labelled.labels, level=level)
     if len(result.annotators) < 2:  # noqa: PLR2004 - agreement needs two
         yield "people: one annotator only, so how far people agree is unknown"

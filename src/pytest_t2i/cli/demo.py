@@ -33,7 +33,7 @@ SHIPPED = files("pytest_t2i.cli") / "shipped"
 ARCHIVE, LIMITS = "demo.zip", "limits.toml"
 
 
-class Picture(msgspec.Struct):
+class DemoPicture(msgspec.Struct):
     """A row of the manifest: a thumbnail, and the detection of the full picture."""
 
     file: str
@@ -46,7 +46,6 @@ class Picture(msgspec.Struct):
 
     @property
     def detection(self) -> Detection:
-        """The detection that the detector gave."""
         return Detection(self.label, self.undetected, self.scores, self.detail)
 
 
@@ -57,7 +56,7 @@ class ShippedModel(msgspec.Struct):
     source: str
     """The model in a line."""
     detector: str
-    images: list[Picture]
+    images: list[DemoPicture]
 
     @property
     def prompts(self) -> list[Prompt]:
@@ -67,7 +66,6 @@ class ShippedModel(msgspec.Struct):
 
     @property
     def images_per_prompt(self) -> int:
-        """The number of pictures of every prompt."""
         return len(self.images) // len({picture.prompt for picture in self.images})
 
 
@@ -87,7 +85,6 @@ def unpack_shipped(folder: Path) -> list[Path]:
 
 
 def read_shipped(folder: Path) -> ShippedModel:
-    """Return the manifest of a model's unpacked pictures."""
     return msgspec.json.decode((folder / JSON_NAME).read_bytes(), type=ShippedModel)
 
 
@@ -119,7 +116,6 @@ class StoredAnswers:
         )
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
-        """Return the stored detection of each picture."""
         keys = [_key(image) for image in images]
         if not self._answers.keys() >= set(keys):
             raise DetectorError(
@@ -146,7 +142,6 @@ and test your own model, once PyTorch is installed (about 6 GB):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the report folder."""
     parser.add_argument(
         "--report", type=path, default=Path("reports/t2i/demo"), metavar="DIR",
         help="folder to write the pages to (default: reports/t2i/demo)",

@@ -15,7 +15,6 @@ TELLS_PROGRESS = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the names of the weights."""
     parser.add_argument(
         "names", nargs="*", metavar="NAME",
         help="weights to download; without a name, all are listed with size, licence and address",
@@ -30,16 +29,12 @@ def run(names: list[str]) -> int:
             raise UnknownNameError("weights", name, weights_by_name)
     if not names:
         for weights in weights_by_name.values():
-            say(_listed(weights))
+            state = " (fetched)" if weights.file and weights.path.is_file() else ""
+            note = f"; {weights.note}" if weights.note else ""
+            say(f"{weights.name}{state}: {weights.facts}{note}")
     for name in names:
         _fetch(weights_by_name[name])
     return 0
-
-
-def _listed(weights: PublishedWeights) -> str:
-    state = " (fetched)" if weights.file and weights.path.is_file() else ""
-    note = f"; {weights.note}" if weights.note else ""
-    return f"{weights.name}{state}: {weights.facts}{note}"
 
 
 def _fetch(weights: PublishedWeights) -> None:

@@ -109,22 +109,17 @@ def _known(word: str) -> tuple[str, str]:
     return OWN, word
 
 
-def _calibration_of(model: str) -> Calibrated | None:
-    """Return what knows the prompts that a model of the catalogue is calibrated for."""
-    entry = read_catalogues(Registries().catalogues).models.get(model)
-    return entry.calibration() if entry else None
-
-
 def _judged(model: str, axes: Sequence[Axis]) -> tuple[Axis, ...]:
     """Return the axes with the words that a model can be judged by, and say which are left out."""
-    calibration = _calibration_of(model)
+    entry = read_catalogues(Registries().catalogues).models.get(model)
+    calibration = entry.calibration() if entry else None
     if calibration is None:
         return tuple(axes)
     words = [tuple(_known_words(calibration, axis)) for axis in axes]
     pairs = zip(axes, words, strict=True)
-    judged = tuple(replace(axis, concepts=own) for axis, own in pairs if own)
-    known = [word for own in words for word in own]
-    unknown = [word for axis in axes for word in axis.concepts if word not in known]
+    judged = tuple(replace(axis, concepts=concepts) for axis, concepts in pairs if concepts)
+    taken_words = [word for concepts in words for word in concepts]
+    unknown = [word for axis in axes for word in axis.concepts if word not in taken_words]
     if unknown:
         note = (
             f"{model} is not calibrated for {some(unknown, SHOWN)} in these sentences, whose "
@@ -268,14 +263,14 @@ def _check_no_expression(option: str, value: str) -> None:
 def _write(folder: Path, files: Mapping[Path, str]) -> None:
     """Write files where there are none; raise ConfigurationError where another suite is there."""
     tests = [folder / file for file in files if file.parent == SUITE and file.stem != "limits"]
-    others = [
+    other_suites = [
         str(file)
         for file in tests
         if file.is_file() and read_text(file) != files[file.relative_to(folder)]
     ]
-    if others:
+    if other_suites:
         raise ConfigurationError(
-            f"another suite is there already ({some(others)}), and nothing was written: give "
+            f"another suite is there already ({some(other_suites)}), and nothing was written: give "
             f"another FOLDER, or move {folder / SUITE} away first"
         )
     for file, content in files.items():
@@ -287,11 +282,10 @@ def _write(folder: Path, files: Mapping[Path, str]) -> None:
 
 
 def _lines_of_pyproject(settings: Mapping[str, str]) -> str:
-    """Return pytest's settings, and the statements of the report with blank fields."""
-    own = "".join(f"{key} = {quoted(value)}\n" for key, value in settings.items())
+    ini_lines = "".join(f"{key} = {quoted(value)}\n" for key, value in settings.items())
     fields = "".join(f'{name} = ""  # {meaning}\n' for name, meaning in MEANINGS.items())
     return (
-        f"[tool.pytest.ini_options]\n{own}\n"
+        f"[tool.pytest.ini_options]\n{ini_lines}\n"
         "# Statements that the report and its PDF show; blank fields are marked there.\n"
         f"[{TABLE}]\n{fields}"
     )
@@ -321,7 +315,9 @@ def _next_lines(
         yield f"next: set {key} here, and as a secret of the repository"
     of_ci = {"t2i_model": CI_MODEL} if facts["model"] == CI_MODEL else {}
     options = {**of_ci, **settings}.items()
-    words = "".join(f" --{key.replace('_', '-')} {shlex.quote(each)}" for key, each in options)
+    words = "".join(
+        f" --{key.replace('_', '-')} {shlex.quote(option_value)}" for key, option_value in options
+    )
     yield f"next: pytest {SUITE}{words}"
     yield f"then: pytest {SUITE}{words} --t2i-save-baseline {BASELINE}"
     yield f"later: pytest {SUITE}{words} --t2i-baseline {BASELINE}"

@@ -45,7 +45,6 @@ class Wanted(NamedTuple):
 
     @property
     def seeds(self) -> list[int]:
-        """The seeds that a run gives to these images."""
         base = Settings().seed
         return [seed for text in self.neutral for seed in seeds_of(base, text, self.images)]
 
@@ -75,9 +74,13 @@ def _add_prompt_arguments(parser: argparse.ArgumentParser) -> None:
 def _prompt_lines(
     suites: Sequence[str], expression: str | None, images: int | None, *, manifest: bool
 ) -> list[str]:
-    """Return the prompts with their ids, or the rows of a manifest."""
     if suites or expression:
-        prompts = _of_suites([*suites, *(("-k", expression) if expression else ())], images)
+        arguments = [*suites, *(("-k", expression) if expression else ())]
+        options = () if images is None else ("--t2i-images", str(images))
+        rows = collected([*options, *arguments])["prompts"]
+        if not rows:
+            raise ConfigurationError(f"no test with prompts in {' '.join(arguments)}")
+        prompts = [Wanted(*row) for row in rows]
     else:
         prompts = _of_axes(Settings().images if images is None else images)
     return (
@@ -105,14 +108,6 @@ def _of_axes(images: int) -> list[Wanted]:
 
     prompts = (prompt for axis in builtin_axes() for prompt in axis.prompts())
     return [Wanted(prompt.id, prompt.text, images, [prompt.text]) for prompt in prompts]
-
-
-def _of_suites(arguments: Sequence[str], images: int | None) -> list[Wanted]:
-    options = () if images is None else ("--t2i-images", str(images))
-    rows = collected([*options, *arguments])["prompts"]
-    if not rows:
-        raise ConfigurationError(f"no test with prompts in {' '.join(arguments)}")
-    return [Wanted(*row) for row in rows]
 
 
 def collected(arguments: Sequence[str]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,23 +52,6 @@ class PlannedVerdict(NamedTuple):
     """The numbers of images per prompt to try; () stands for all numbers."""
     groups: int = 1
     """The number of groups into which the prompts fall."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImageCost:
-    """The time and the price of one image, as far as they are known."""
-
-    seconds: float | None
-    price: Money | None
-
-    def columns(self, images: int | None) -> str:
-        """Return the columns of minutes and price; None: no number of images decides."""
-        known = images is not None and self.seconds is not None
-        minutes = f"{images * self.seconds / 60:,.1f}" if known else "-"  # type: ignore[operator]
-        if self.price is None:
-            return f"{minutes:>9}"
-        cost = "-" if images is None else str(self.price.times(images))
-        return f"{minutes:>9} {cost:>14}"
 
 
 GATED = (0.0, 0.3, 0.6)
@@ -166,7 +148,6 @@ def _at_limit(
     what: str,
     sizes: tuple[int, ...] = (),
 ) -> Iterator[PlannedVerdict]:
-    """Yield PASS of what is even, and FAIL of what lies beyond a limit."""
     if not 0.0 <= bound <= 1.0:
         raise ConfigurationError(
             f"{metric}: expected a limit of the absolute score, from 0 to 1, got {bound:g}"
@@ -190,24 +171,29 @@ def _power_lines(verdicts: Iterator[PlannedVerdict], images: int, design: Design
         yield f"{verdict.power(images):>10.2f}  {verdict.words}"
 
 
-def _lines(verdicts: Iterator[PlannedVerdict], design: Design, cost: ImageCost) -> Iterator[str]:
-    """Yield the lines of the table."""
+def _lines(
+    verdicts: Iterator[PlannedVerdict], design: Design, seconds: float | None, price: Money | None
+) -> Iterator[str]:
     yield (
         f"{design.prompts} prompts, confidence {design.level:g}, power {design.power:g}. Images "
         "are counted without undetected ones: a verdict holds whatever these show, so each of them "
         "costs more than a clear image adds"
     )
-    money = "" if cost.price is None else f" {'price':>14}"
+    money = "" if price is None else f" {'price':>14}"
     yield f"{'per prompt':>10} {'images':>9} {'minutes':>9}{money}"
     for verdict in verdicts:
         count = images_needed(verdict.power, design.power, verdict.sizes)
         images = None if count is None else count * design.prompts
-        numbers = ("none", "-") if count is None else (f"{count:,}", f"{images:,}")
-        each, total = numbers
+        per_prompt, total, minutes, cost = "none", "-", "-", "-"
+        if images is not None:
+            per_prompt, total = f"{count:,}", f"{images:,}"
+            minutes = "-" if seconds is None else f"{images * seconds / 60:,.1f}"
+            cost = "" if price is None else str(price.times(images))
         more = ""
         if images is not None and verdict.groups > 1:
             more = f", {images / verdict.groups:,.0f} images a group"
-        yield f"{each:>10} {total:>9} {cost.columns(images)}  {verdict.words}{more}"
+        cost = "" if price is None else f" {cost:>14}"
+        yield f"{per_prompt:>10} {total:>9} {minutes:>9}{cost}  {verdict.words}{more}"
 
 
 MOST = (20, 30, 50, 80, 112, 150, 200)
@@ -333,9 +319,13 @@ def run(
     if sequential and prompt_bound >= 1.0:
         raise ConfigurationError(f"--sequential: expected a limit of {PROMPT} below 1 in {limits}")
     pace = rate(seconds, measured)
-    cost = ImageCost(pace.seconds if pace else None, price)
+    seconds = pace.seconds if pace else None
     verdicts = _verdicts(bounds, design, beyond, groups)
-    lines = _power_lines(verdicts, images, design) if images else _lines(verdicts, design, cost)
+    lines = (
+        _power_lines(verdicts, images, design)
+        if images
+        else _lines(verdicts, design, seconds, price)
+    )
     for line in lines:
         say(line)
     if sequential:

@@ -71,7 +71,6 @@ class Way:
 
     @property
     def is_measured(self) -> bool:
-        """Whether there is something to run."""
         return bool(self.command)
 
     @property
@@ -87,7 +86,6 @@ class Way:
         return "; ".join(filter(None, parts)) or ("nothing" if self.is_measured else NOTHING)
 
     def missing(self, folder: Path) -> list[str]:
-        """Return the weights and files that are not there."""
         repositories = [*self.hub, *(_repository(alias) for alias in self.models)]
         weights = [name for name in repositories if not is_in_hub_cache(name)]
         return [*weights, *(name for name in self.files if not _place(folder, name).exists())]
@@ -99,7 +97,6 @@ class Way:
 
 
 def _place(folder: Path, name: str) -> Path:
-    """Return a file of a folder, or the shipped suite of this name."""
     kind, _, suite = name.partition("/")
     is_shipped = kind == "suites" and not (folder / name).exists()
     return suites_folder() / suite if is_shipped else folder / name
@@ -120,18 +117,12 @@ class ReproducedTable(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """The tables and figures of one document, in its order."""
-
-    rows: tuple[ReproducedTable, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Reproduction:
     """Everything of ``reproduce.toml``."""
 
     way: dict[str, Way]
-    document: dict[str, Document]
+    document: dict[str, dict[str, tuple[ReproducedTable, ...]]]
+    """Name of a document -> its tables and figures, in its order."""
 
 
 @cache
@@ -158,7 +149,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(paper: str | None, *, is_list: bool, row: str | None) -> int:
     """List, or run what is there; return 1 where a command failed, 3 where none was run."""
-    documents = _documents(paper)
+    everything = reproduction().document
+    names = {None: tuple(everything), "wu": ("wu", CONFERENCE)}.get(paper, (str(paper),))
+    documents: dict[str, Sequence[ReproducedTable]] = {
+        name: everything[name]["rows"] for name in names
+    }
     if row is not None:
         documents = _only(documents, row)
     if is_list:
@@ -166,12 +161,6 @@ def run(paper: str | None, *, is_list: bool, row: str | None) -> int:
             print(line)  # noqa: T201 - Markdown is not wrapped
         return 0
     return _run_all(documents)
-
-
-def _documents(paper: str | None) -> dict[str, Sequence[ReproducedTable]]:
-    everything = reproduction().document
-    names = {None: tuple(everything), "wu": ("wu", CONFERENCE)}.get(paper, (str(paper),))
-    return {name: everything[name].rows for name in names}
 
 
 def _only(
@@ -213,16 +202,16 @@ def _run_all(documents: dict[str, Sequence[ReproducedTable]]) -> int:
         for row in rows:
             labels.setdefault(row.way, []).append(f"{name} {row.label}")
     for name, of_way in labels.items():
-        way, shown = ways[name], ", ".join(of_way)
+        way, places = ways[name], ", ".join(of_way)
         if not way.is_measured:
-            say(f"{shown}: not run, {way.here}")
+            say(f"{places}: not run, {way.here}")
             continue
         program, *arguments = way.words(Path())
         command = shlex.join([program, *arguments])
         if missing := way.missing(Path()):
-            say(f"{shown}: not run, for want of {', '.join(missing)}. Command: {command}")
+            say(f"{places}: not run, for want of {', '.join(missing)}. Command: {command}")
             continue
-        say(f"{shown}: {command}")
+        say(f"{places}: {command}")
         # Output of this process comes before that of the command.
         sys.stdout.flush()
         here = as_if_here() if program == "pytest" else []
@@ -247,6 +236,5 @@ _FINISHED = {"pytest": (0, 1, 6), "t2i": (0,)}
 
 @cache
 def _repository(alias: str) -> str:
-    """Return the hub's repository of a model's alias."""
     entry = read_catalogues(Registries().catalogues).models[alias]
     return entry.options.source

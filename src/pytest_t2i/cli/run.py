@@ -8,16 +8,16 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.option_names import GROUPS, LOADED, OPTIONS, TYPED
 from pytest_t2i.reading import read_toml
 
 if TYPE_CHECKING:
-    from pytest_t2i.data import Money
+    pass
 
 TELLS_PROGRESS = True
 INI_FILES = {
@@ -63,10 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the arguments; ``run_words`` reads them."""
     parser.usage = "t2i run [SUITE[::TEST]] [--OPTION VALUE ...]"
     parser.add_argument("suite", nargs="?", metavar="SUITE", help="name; without one, list all")
-    named = {option.name: option for option in OPTIONS}
+    option_of = {option.name: option for option in OPTIONS}
     for title, names in GROUPS.items():
         group = parser.add_argument_group(title)
-        for option in (named[name] for name in names):
+        for option in (option_of[name] for name in names):
             how: dict[str, Any] = {"metavar": option.metavar}
             group.add_argument(
                 f"--{option.name}",
@@ -159,7 +159,6 @@ def as_if_here(arguments: Sequence[str] = ()) -> list[str]:
 
 
 def _ini_file(here: Path) -> Path | None:
-    """Return the settings file that pytest would read in this folder."""
     for folder in (here, *here.parents):
         for name, table in INI_FILES.items():
             if (folder / name).is_file() and _has_settings(folder / name, table):
@@ -171,15 +170,6 @@ def _has_settings(file: Path, table: str) -> bool:
     if table == "tool.pytest":
         return "pytest" in read_toml(file).get("tool", {})
     return not table or table in file.read_text(encoding="utf-8", errors="replace")
-
-
-class _Suite(NamedTuple):
-    """A line of the list."""
-
-    name: str
-    question: str
-    images: int
-    """0 where people's labels are what it needs."""
 
 
 def _listed(arguments: Sequence[str]) -> Iterator[str]:
@@ -196,18 +186,22 @@ def _listed(arguments: Sequence[str]) -> Iterator[str]:
             f"{shlex.join(unknown)}. t2i run alone lists the suites; --model, --images and --price "
             "go with the list"
         )
-    money = _price(options.price)
+    from pytest_t2i.settings import price
+
+    money = None if options.price is None else price("--price", options.price)
     pace = rate(None, None, options.model)
-    per_prompt, found = _suites_with_images(options.images)
+    folders = suites()
+    per_prompt, images_of = _images_of(folders.values(), options.images)
     yield _images_per_prompt(per_prompt, options.images)
-    width = max(len(suite.name) for suite in found)
-    for suite in found:
-        cost = [f"{suite.images:,} images" if suite.images else "labelled images"]
-        if suite.images and pace is not None:
-            cost.append(f"{suite.images * pace.seconds / 60:,.1f} minutes")
-        if suite.images and money is not None:
-            cost.append(str(money.times(suite.images)))
-        yield f"{suite.name:<{width}}  {suite.question}"
+    width = max(map(len, folders))
+    for name, folder in folders.items():
+        images = images_of.get(name, 0)  # 0 where people's labels are what it needs
+        cost = [f"{images:,} images" if images else "labelled images"]
+        if images and pace is not None:
+            cost.append(f"{images * pace.seconds / 60:,.1f} minutes")
+        if images and money is not None:
+            cost.append(str(money.times(images)))
+        yield f"{name:<{width}}  {question(folder)}"
         yield f"{'':<{width}}  {', '.join(cost)}"
     if pace is not None:
         yield f"minutes at {pace}"
@@ -234,21 +228,10 @@ def _images_per_prompt(count: int, option: str | None) -> str:
     return f"images: {count} per prompt ({source}{change}), unless a suite sets its own"
 
 
-def _price(text: str | None) -> Money | None:
-    from pytest_t2i.settings import price
-
-    return None if text is None else price("--price", text)
-
-
-def _suites_with_images(images: str | None) -> tuple[int, list[_Suite]]:
-    """Return the number of images per prompt, and each suite with its images."""
+def _images_of(folders: Iterable[Path], images: str | None) -> tuple[int, dict[str, int]]:
     from pytest_t2i.cli.listing import collected
 
-    folders = suites()
     options = () if images is None else ("--t2i-images", images)
-    counts = collected([*as_if_here(), *options, *map(str, folders.values())])
+    counts = collected([*as_if_here(), *options, *map(str, folders)])
     images_of = {Path(folder).name: count for folder, count in counts["images"].items()}
-    found = [
-        _Suite(name, question(place), images_of.get(name, 0)) for name, place in folders.items()
-    ]
-    return int(counts["per prompt"]), found
+    return int(counts["per prompt"]), images_of

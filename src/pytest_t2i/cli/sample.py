@@ -60,17 +60,6 @@ class PictureManifest:
         write_whole(self.folder / MANIFEST, text.getvalue().encode())
 
 
-def _sample_images(
-    record: RunRecord, source: Path, folder: Path, per_prompt: int, seed: int
-) -> int:
-    """Copy randomly chosen images of every prompt; return how many."""
-    picks = choose(record, per_prompt, seed)
-    if not picks:
-        raise ConfigurationError(f"{source} names no image that is still there")
-    copy(picks, folder)
-    return len(picks)
-
-
 class Chosen(NamedTuple):
     """An image that is copied."""
 
@@ -98,12 +87,10 @@ def choose(record: RunRecord, per_prompt: int, seed: int) -> list[Chosen]:
 
 
 def _images_there(prompt: PromptRecord) -> list[ImageRecord]:
-    """Return the images of a prompt whose file is still there."""
     return [image for image in prompt.images if image.file and exists(image.file)]
 
 
 def of_image(prompt: PromptRecord, image: ImageRecord) -> Chosen:
-    """Return what is copied of an image whose file is there."""
     return Chosen(Path(str(image.file)), prompt.text, image.seed, image.revised_prompt)
 
 
@@ -167,7 +154,12 @@ def run(
     record = located(read_run(source), source, [store] if store else [])
     labels = ""
     if objects is None:
-        summary = several(_sample_images(record, source, folder, per_prompt, seed), "image")
+        # Copy randomly chosen images of every prompt; return how many.
+        picks = choose(record, per_prompt, seed)
+        if not picks:
+            raise ConfigurationError(f"{source} names no image that is still there")
+        copy(picks, folder)
+        summary = several(len(picks), "image")
     else:
         count = _sample_objects(record, store or store_of_run(source), folder, objects, seed)
         summary, labels = several(count, "object"), " --labels yes-no"
@@ -178,12 +170,8 @@ def run(
     return 0
 
 
-class FoundInPicture(NamedTuple):
-    """An object that was found in a picture."""
-
-    file: Path
-    prompt: str
-    seen_object: FoundObject
+InPicture = tuple[Path, str, FoundObject]
+"""File and prompt of a picture, and an object in it."""
 
 
 def _sample_objects(record: RunRecord, store: Path, folder: Path, count: int, seed: int) -> int:
@@ -193,8 +181,7 @@ def _sample_objects(record: RunRecord, store: Path, folder: Path, count: int, se
     return len(objects)
 
 
-def _choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> list[FoundInPicture]:
-    """Return randomly chosen objects that the run's object detector found."""
+def _choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> list[InPicture]:
     finder, model = record.provenance.get("objects"), record.provenance.get("model")
     if not isinstance(finder, dict) or not isinstance(model, dict):
         raise ConfigurationError(
@@ -210,19 +197,18 @@ def _choose_objects(record: RunRecord, store: Path, count: int, seed: int) -> li
     return rng.sample(objects, min(count, len(objects)))
 
 
-def _seen(store: Store, finder: str, model: str) -> list[FoundInPicture]:
+def _seen(store: Store, finder: str, model: str) -> list[InPicture]:
     prompts = store.seen_by(finder, model)
     images, objects = store.images(list(prompts)), store.objects(list(prompts), finder)
     return [
-        FoundInPicture(image.file, prompts[key], seen_object)
+        (image.file, prompts[key], seen_object)
         for key, image in images.items()
         if image.file is not None
         for seen_object in objects.get(key, ())
     ]
 
 
-def _copy_objects(objects: list[FoundInPicture], folder: Path) -> None:
-    """Copy the pictures under numbers, each with one object outlined and a question about it."""
+def _copy_objects(objects: list[InPicture], folder: Path) -> None:
     manifest = PictureManifest(folder, ("prompt", "question"), len(objects))
     with manifest.written():
         for file, prompt, seen_object in objects:

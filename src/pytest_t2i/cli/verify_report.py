@@ -64,7 +64,6 @@ def _kind(path: str) -> str:
 
 
 def _counted(paths: Sequence[str], kind: str) -> str:
-    """Return the names of a few files, or the number of many with the first."""
     if len(paths) <= NAMED:
         return ", ".join(paths)
     return f"{several(len(paths), kind)}, such as {paths[0]}"

@@ -17,8 +17,10 @@ from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from pytest_t2i.data import FactKind, GenerationSettings
-from pytest_t2i.generation.batch_times import BatchTimes
+from pytest_t2i.generation.batch_times import BatchTimes, place_of, remember_pace
+from pytest_t2i.generation.identities import NamedComponent
 from pytest_t2i.generation.store import Store
+from pytest_t2i.protocols import TextToImage
 from pytest_t2i.sections.words import several
 
 FIRST = 1
@@ -38,7 +40,7 @@ done with the pictures of the batch before."""
 PROCESSOR = "cpu"
 
 
-class Found(NamedTuple):
+class FoundSize(NamedTuple):
     """The batch size found for one device and picture size."""
 
     images: Annotated[int, msgspec.Meta(ge=1, le=MOST)]
@@ -47,11 +49,8 @@ class Found(NamedTuple):
     """Whether the search has ended; else a run ended before the search did."""
 
 
-class Told(NamedTuple):
-    """The batch size that a process found for one place (device and picture size)."""
-
-    place: str
-    found: Found
+PlacedSize = tuple[str, FoundSize]
+"""A place (device and picture size), and the batch size that a process found for it."""
 
 
 @dataclass(slots=True)
@@ -70,7 +69,7 @@ class BatchSize:
 
     now: int
     """Size of the next batch."""
-    known: dict[str, Found] | None = None
+    known: dict[str, FoundSize] | None = None
     """Place (device and picture size) -> batch size found; None where the user gave one."""
     place: str = ""
     """Device and picture size of the present images; "" before the first."""
@@ -95,21 +94,21 @@ class BatchSize:
             return
         self.place, self._best = place, 0.0
         self._seconds.clear()
-        self.now = self.known.setdefault(place, Found(FIRST)).images
+        self.now = self.known.setdefault(place, FoundSize(FIRST)).images
 
     def apart(self) -> BatchSize:
         """A separate batch size for images that need more memory; it is not stored."""
         return BatchSize(self.now, None if self.known is None else {})
 
     @property
-    def told(self) -> Told | None:
+    def found(self) -> PlacedSize | None:
         """The batch size found for the present place; None where none is searched for."""
-        return Told(self.place, self.known[self.place]) if self.known and self.place else None
+        return (self.place, self.known[self.place]) if self.known and self.place else None
 
     @property
     def is_open(self) -> bool:
         """Whether the search for a larger batch size goes on."""
-        return self.told is not None and not self.told.found.is_settled
+        return self.found is not None and not self.found[1].is_settled
 
     def made(self, images: int, seconds: float) -> None:
         """Record the seconds from the end of one batch to the end of the next.
@@ -132,7 +131,7 @@ class BatchSize:
             elif images >= MOST or (images >= USUAL and self._best < LARGE_GAIN * best):
                 self._settle(images)
             else:
-                self._note(Found(min(STEP * images, MOST)))
+                self._note(FoundSize(min(STEP * images, MOST)))
 
     def too_many(self, images: int) -> None:
         """Reduce the size: a batch of so many images did not fit into the device's memory."""
@@ -140,27 +139,27 @@ class BatchSize:
             self.has_shrunk = True
             while self.now >= images:
                 self.now //= 2
-            if self.told is not None:
+            if self.found is not None:
                 self._settle(self.now)
 
-    def hear(self, told: Told | None) -> None:
+    def hear(self, found: PlacedSize | None) -> None:
         """Take over the batch size that another process found."""
-        if told is not None and self.known is not None:
-            self.place, self.now = told.place, told.found.images
-            self.known[told.place] = told.found
+        if found is not None and self.known is not None:
+            self.place, size = found
+            self.now, self.known[self.place] = size.images, size
 
     @property
     def words(self) -> str:
         """A sentence for the report; "" where no batch size is searched for."""
-        if self.told is None:
+        if self.found is None:
             return ""
-        how = "found by trying" if self.told.found.is_settled else "so far, by trying"
+        how = "found by trying" if self.found[1].is_settled else "so far, by trying"
         return f"{several(self.now, 'image')} per batch ({how}, on {self.place})"
 
     def _settle(self, images: int) -> None:
-        self._note(Found(images, is_settled=True))
+        self._note(FoundSize(images, is_settled=True))
 
-    def _note(self, finding: Found) -> None:
+    def _note(self, finding: FoundSize) -> None:
         self.now = finding.images
         if self.known is not None:
             self.known[self.place] = finding
@@ -187,18 +186,32 @@ def device_of(model: Any) -> str:
     return str(dict(getattr(model, "provenance", {})).get("device_name", ""))
 
 
-def remembered(store: Store, fingerprint: str, say: Callable[[str], None]) -> dict[str, Found]:
+def remembered(store: Store, fingerprint: str, say: Callable[[str], None]) -> dict[str, FoundSize]:
     """A model's batch sizes in the store; {} with a note where they cannot be read."""
     name = FactKind.BATCH.of(fingerprint)
     try:
-        return msgspec.convert(store.fact(name) or {}, dict[str, Found])
+        return msgspec.convert(store.fact(name) or {}, dict[str, FoundSize])
     except msgspec.ValidationError as error:
         say(f"the batch size in the store cannot be read and is searched for anew: {error}")
         return {}
 
 
-def remember(store: Store, fingerprint: str, known: Mapping[str, Found]) -> None:
+def remember(store: Store, fingerprint: str, known: Mapping[str, FoundSize]) -> None:
     """Store batch sizes, beside those that other processes stored for other devices."""
     before = remembered(store, fingerprint, lambda _: None)
     if before != (after := {**before, **known}):
         store.remember(FactKind.BATCH.of(fingerprint), msgspec.to_builtins(after))
+
+
+def remember_speed(
+    store: Store,
+    handle: NamedComponent[TextToImage],
+    size: BatchSize,
+    settings: GenerationSettings,
+) -> None:
+    """Store the batch size that was found, and the pace of a local model."""
+    if size.found is not None:
+        remember(store, handle.fingerprint, dict([size.found]))
+    model: Any = handle.loaded
+    if model is not None and not handle.lists_images and (pace := size.times.pace) is not None:
+        remember_pace(store, handle.fingerprint, {place_of(device_of(model), settings): pace})

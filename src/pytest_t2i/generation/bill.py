@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pytest_t2i.adapters.endpoints.spending import Spending
 from pytest_t2i.data import Money
+from pytest_t2i.errors import BudgetSpentError, GenerationError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.ready_made import is_ready_made
+from pytest_t2i.generation.run_counts import Work
+from pytest_t2i.sections.words import several
 
 STOPPED = "stopped at the budget"
 """Beginning of the note that the budget is spent."""
@@ -28,31 +32,12 @@ class Bill:
     counts_itself: bool
     """Whether the model counts its requests itself; else each image counts as one."""
 
-    @property
-    def price(self) -> Money:
-        """Price of one image."""
-        return self.spending.price
-
-    @property
-    def paid(self) -> int:
-        """Number of requests that were, or may have been, charged."""
-        return self.spending.count.requests
-
-    @property
-    def is_over(self) -> bool:
-        """Whether an image was left out because the budget does not pay for it."""
-        return self.spending.count.is_over
-
-    def of(self, images: int) -> Money:
-        """Cost of so many images, with one request each."""
-        return self.price.times(images)
-
     def before(self, images: int, say: Callable[[str], None]) -> str:
         """Cost of so many images, in words; notes a budget that does not pay for all of them."""
         left = self.spending.left
         if left is not None and left < images:
             say(f"the budget of {self.spending.budget} pays for {left} of {images} images")
-        return f" for {self.of(images)}"
+        return f" for {self.spending.price.times(images)}"
 
     def cannot_pay(self, requests: int, what: str) -> str:
         """A note where the budget does not pay for these requests and one picture; else ""."""
@@ -71,7 +56,7 @@ class Bill:
 
     def stopped(self, left: int, planned: int, judge_price: Money | None = None) -> str:
         """Return a note on what was spent, what is left, and how to resume."""
-        spent, more = self.spending.spent, self.of(left)
+        spent, more = self.spending.spent, self.spending.price.times(left)
         if judge_price is not None:
             more = Money(more.amount + judge_price.times(left).amount, more.currency)
         return (
@@ -87,3 +72,35 @@ def bill_of(components: Components) -> Bill | None:
     if spending is None or is_ready_made(components.model()):
         return None
     return Bill(spending, components.counts_requests)
+
+
+@contextmanager
+def within_budget(
+    bill: Bill | None, work: Work, left: Callable[[], int], judge_price: Money | None
+) -> Iterator[bool]:
+    """Give whether images can be paid for; BudgetSpentError where some are left at the end."""
+    if bill is None:
+        yield True
+        return
+    try:
+        yield not bill.spending.count.is_over  # another worker of the run may have spent it
+    except GenerationError:
+        if not bill.spending.count.is_over:
+            raise
+    finally:
+        work.price, work.paid = str(bill.spending.price), bill.spending.count.requests
+    if bill.spending.count.is_over and (images := left()):
+        work.notes.append(bill.stopped(images, work.planned, judge_price))
+        raise BudgetSpentError(work.notes[-1])
+
+
+def unjudged_words(spending: Spending | None, left: int) -> str:
+    """A note on what was spent when the budget ended while so many pictures were left to judge."""
+    if spending is None:
+        return f"{STOPPED}: {several(left, 'picture')} left to judge"
+    more = spending.price.times(left)
+    return (
+        f"{STOPPED} of {spending.budget}: {spending.spent} spent, {several(left, 'picture')} left "
+        f"to judge, which costs about {more}. What was judged is kept: the same command resumes "
+        f'with --t2i-budget "{more}"'
+    )

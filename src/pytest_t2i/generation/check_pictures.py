@@ -11,6 +11,7 @@ from pytest_t2i.adapters.black_or_unreadable import gate
 from pytest_t2i.adapters.endpoints.aspects import aspect_problem, requested_size, size_words
 from pytest_t2i.data import Generated, Request, Undetected
 from pytest_t2i.errors import ConfigurationError, GenerationError, shown, some
+from pytest_t2i.generation.run_counts import Work
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -47,24 +48,32 @@ def as_generated(pictures: Any) -> Iterator[Generated]:
 class SizeCheck:
     """Compares the sizes of pictures with those that were requested."""
 
-    model: str
+    work: Work
+    error: GenerationError | None = None
+    """The error of the first picture of another aspect; no further picture is requested."""
     _others: dict[str, str] = field(default_factory=dict)
     """Key of a picture of another size -> its size and the requested one."""
     _compared: set[str] = field(default_factory=set)
     """Keys of all pictures that were compared."""
 
-    def error(self, request: Request, generated: Generated) -> GenerationError | None:
-        """The error of a picture of another aspect than the requested size; None without one."""
+    def is_aspect(self, request: Request, generated: Generated, model: str) -> bool:
+        """Whether a picture has the aspect of the requested size, and is kept."""
         size = getattr(generated.image, "size", None)
-        problem = "" if size is None else aspect_problem(request, size)
-        if not problem:
-            return None
-        return GenerationError(f"{self.model}: {problem}. What was made before is kept.")
+        if (
+            size is None
+            or self.work.is_ready_made
+            or not (problem := aspect_problem(request, size))
+        ):
+            return True
+        self.error = self.error or GenerationError(
+            f"{model}: {problem}. What was made before is kept."
+        )
+        return False
 
     def compare(self, key: str, request: Request, size: tuple[int, int]) -> None:
         """Note the size of a stored picture."""
         requested = requested_size(request)
-        if requested is None or not all(size):
+        if requested is None or not all(size) or self.work.is_ready_made:
             return
         self._compared.add(key)
         if size != requested:

@@ -86,7 +86,6 @@ def _absent(detector: str) -> Iterator[PublishedWeights]:
 
 
 def _is_packaged(name: str) -> bool:
-    """Whether a package that a part reads has the file."""
     if name != "mmod":
         return False
     try:
@@ -104,7 +103,6 @@ def _is_here(weights: PublishedWeights) -> bool:
 
 
 def is_in_hub_cache(repository: str) -> bool:
-    """Whether the hub's cache has a snapshot of a repository."""
     from huggingface_hub import constants
 
     folder = Path(constants.HF_HUB_CACHE) / f"models--{repository.replace('/', '--')}"

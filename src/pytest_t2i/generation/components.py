@@ -121,14 +121,12 @@ class Components:
 
     @property
     def catalogue(self) -> Catalogue:
-        """All registered catalogues."""
         if self._catalogue is None:
             setting = self.settings.catalogue
             self._catalogue = read_catalogues(self.registries.catalogues, setting)
         return self._catalogue
 
     def model(self) -> NamedComponent[TextToImage]:
-        """The model under test."""
         if self._model is None:
             name, adapter, factory, _ = self.resolved
             options = self.defaults()
@@ -186,7 +184,6 @@ class Components:
 
     @property
     def judge_run(self) -> JudgeRun:
-        """What the run and its judges know of each other."""
         if self._judge_run is None:
             locks = self.store.folder / "locks"
             self._judge_run = JudgeRun(
@@ -206,7 +203,6 @@ class Components:
 
     @property
     def counts_requests(self) -> bool:
-        """Whether the model under test counts its own requests."""
         from pytest_t2i.adapters.endpoints.endpoint_model import EndpointModel
 
         return self.model().lists_images and isinstance(self.model().get(), EndpointModel)
@@ -277,7 +273,6 @@ class Components:
         return self._mitigating
 
     def _as_asked(self, mitigation: NamedMitigation) -> NamedMitigation:
-        """A mitigation with the run's generation settings and, where needed, its encoder."""
         defaults = self.defaults().defaults if self.settings.model else GenerationSettings()
         options = {k: v for k, v in asdict(self.settings.generation).items() if v is not None}
         mitigation = replace(mitigation, settings=replace(defaults, **options))
@@ -326,7 +321,6 @@ class Components:
         return model if isinstance(model, Calibrated) else None
 
     def keys(self, requests: Iterable[Request]) -> list[str]:
-        """The store's key of each request's image."""
         fingerprint = self.model().fingerprint
         if fingerprint != self._keys_of:
             self._keys.clear()
@@ -380,7 +374,6 @@ class Components:
         return wrapped, self.defaults()
 
     def _elsewhere(self, kind: str, name: str) -> tuple[Factory, LoadOptions]:
-        """Factory and options that load a part in another process."""
         registry = self.registries.of(kind)
         base, weights = registry.named(name)
         options = self._part_options(base, weights)
@@ -524,7 +517,6 @@ class Components:
         )
 
     def _part_options(self, base: str, weights: str) -> LoadOptions:
-        """Load options of a detector or an encoder."""
         source, parts = self.catalogue.resolve_part(base, weights)
         options = self._with_settings(LoadOptions(source=source, extra={"weights": parts}))
         # Detectors run in full precision on the CPU whatever the model's dtype.
@@ -557,7 +549,6 @@ class Components:
     def _identities(
         self, kind: str, name: str, options: LoadOptions
     ) -> tuple[str | None, str | None]:
-        """Identities of a component, see ``identities``."""
         # The pictures do not depend on which GPU makes them.
         alike = replace(options, device=self.settings.device)
         code = self.registries.of(kind).code(name)

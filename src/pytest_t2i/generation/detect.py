@@ -16,7 +16,7 @@ from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.identities import NamedComponent
 from pytest_t2i.generation.plan import DetectorRef, ImageNeeds
 from pytest_t2i.generation.progress import Progress, Silent
-from pytest_t2i.generation.store import Store
+from pytest_t2i.generation.store import Store, StoredImage
 from pytest_t2i.labels import LabelledImage, LabelledSet
 
 if TYPE_CHECKING:
@@ -62,6 +62,17 @@ class Pictures(NamedTuple):
     refusals: Mapping[str, str] = {}
     """Key -> the text with which the model refused the request, or the picture that cannot be
     decoded."""
+
+    @classmethod
+    def of(
+        cls,
+        stored: Mapping[str, StoredImage],
+        needs: Mapping[str, ImageNeeds],
+        opened: Callable[[str], Image | Undetected | None],
+    ) -> Pictures:
+        """Stored images, with what the store knows of those that show nothing."""
+        unseen = {key: image.undetected for key, image in stored.items() if image.undetected}
+        return cls(needs, opened, unseen, {key: stored[key].refusal or "" for key in unseen})
 
 
 @dataclass(slots=True)
@@ -114,7 +125,6 @@ class Observer:
                 self._detect(task, legible, images, pictures.refusals)
 
     def left_to_judge(self, needs: Mapping[str, ImageNeeds]) -> int:
-        """Number of pictures about which a judge has still to be asked."""
         judges = (
             set(missing) for task, missing in self._tasks(Pictures(needs, lambda _: None))
             if isinstance(task, DetectorRef) and task.name.startswith(PRICED)
@@ -123,69 +133,71 @@ class Observer:
 
     def load(self, needs: Iterable[ImageNeeds]) -> None:
         """Load what the images need; an error is left to the first picture."""
-        listed = list(needs)
-        refs = _in_order({ref for need in listed for ref in need.detectors})
-        encoders = sorted({name for need in listed for name in need.encoders})
-        finders = sorted({name for need in listed for name in need.finders})
-        parts: list[NamedComponent[Any]] = [
-            *map(self.components.detector, refs),
-            *map(self.components.encoder, encoders),
-            *map(self.components.finder, finders),
-        ]
-        for part in parts:
+        for _, part in self._parts(needs):
             with suppress(Exception):
                 part.get()
 
+    def _parts(self, needs: Iterable[ImageNeeds]) -> Iterator[tuple[Task, NamedComponent[Any]]]:
+        listed = list(needs)
+        for ref in _in_order({ref for need in listed for ref in need.detectors}):
+            yield ref, self.components.detector(ref)
+        for name in sorted({name for need in listed for name in need.encoders}):
+            yield EncoderName(name), self.components.encoder(name)
+        for name in sorted({name for need in listed for name in need.finders}):
+            yield FinderName(name), self.components.finder(name)
+
     def _tasks(self, pictures: Pictures) -> Iterator[tuple[Task, list[str]]]:
         """Each detector, encoder or object detector with the images that it has not processed."""
-        needs = pictures.needs
-        for ref in _in_order({ref for need in needs.values() for ref in need.detectors}):
-            keys = [key for key, need in needs.items() if ref in need.detectors]
-            detections = self.store.detections(keys, self.components.detector(ref).fingerprint)
-            if missing := [key for key in keys if key not in detections]:
-                yield ref, missing
-        for name in sorted({name for need in needs.values() for name in need.encoders}):
-            keys = [key for key, need in needs.items() if name in need.encoders]
-            keys = [key for key in keys if key not in pictures.unseen]
-            arrays = self.store.arrays(keys, self.components.encoder(name).fingerprint)
-            if missing := [key for key in keys if key not in arrays]:
-                yield EncoderName(name), missing
-        for name in sorted({name for need in needs.values() for name in need.finders}):
-            keys = [key for key, need in needs.items() if name in need.finders]
-            keys = [key for key in keys if key not in pictures.unseen]
-            seen_by = self.store.objects(keys, self.components.finder(name).fingerprint)
-            if missing := [key for key in keys if key not in seen_by]:
-                yield FinderName(name), missing
+        for task, part in self._parts(pictures.needs.values()):
+            stored: Callable[[Sequence[str], str], Mapping[str, Any]] = self.store.detections
+            if isinstance(task, DetectorRef):
+                keys = [key for key, need in pictures.needs.items() if task in need.detectors]
+            else:
+                is_encoder = isinstance(task, EncoderName)
+                stored = self.store.arrays if is_encoder else self.store.objects
+                keys = [
+                    key
+                    for key, need in pictures.needs.items()
+                    if task in (need.encoders if is_encoder else need.finders)
+                    and key not in pictures.unseen
+                ]
+            results = stored(keys, part.fingerprint)
+            if missing := [key for key in keys if key not in results]:
+                yield task, missing
 
     def _encode(self, name: str, keys: Sequence[str], images: Mapping[str, Any]) -> None:
-        visible = [key for key in keys if not isinstance(images[key], Undetected)]
-        if not visible:
-            return
-        handle = self.components.encoder(name)
-        with blamed(DetectorError, "encoder", name):
-            visible = _kept("encoder", name, handle.get(), visible, images)
-            pictures = [images[key] for key in visible]
-            with self.turn():
-                features = list(handle.get().encode(pictures)) if pictures else []
-        check_count("encoder", name, len(features), len(visible))
-        self.store.add_arrays(handle.fingerprint, dict(zip(visible, features, strict=True)))
+        part = self.components.encoder(name)
+        features = self._answers("encoder", part, lambda: part.get().encode, keys, images)
+        self.store.add_arrays(part.fingerprint, features)
 
     def _find(self, name: str, keys: Sequence[str], images: Mapping[str, Any]) -> None:
+        part = self.components.finder(name)
+        answers = self._answers("object detector", part, lambda: part.get().objects, keys, images)
+        objects = {
+            key: checked_objects(answer, images[key].size, name) for key, answer in answers.items()
+        }
+        self.store.add_objects(part.fingerprint, objects)
+
+    def _answers(
+        self,
+        kind: str,
+        part: NamedComponent[Any],
+        ask: Callable[[], Callable[[Sequence[Image]], Iterable[Any]]],
+        keys: Sequence[str],
+        images: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """An encoder's or object detector's answers about the pictures in its domain."""
         visible = [key for key in keys if not isinstance(images[key], Undetected)]
         if not visible:
-            return
-        handle = self.components.finder(name)
-        with blamed(DetectorError, "object detector", name):
-            visible = _kept("object detector", name, handle.get(), visible, images)
+            return {}
+        with blamed(DetectorError, kind, part.name):
+            flags = in_domain(kind, part.name, part.get(), [images[key] for key in visible])
+            visible = [key for key, is_known in zip(visible, flags, strict=True) if is_known]
             pictures = [images[key] for key in visible]
             with self.turn():
-                answers = list(handle.get().objects(pictures)) if pictures else []
-        check_count("object detector", name, len(answers), len(visible))
-        objects = {
-            key: checked_objects(answer, images[key].size, name)
-            for key, answer in zip(visible, answers, strict=True)
-        }
-        self.store.add_objects(handle.fingerprint, objects)
+                answers = list(ask()(pictures)) if pictures else []
+        check_count(kind, part.name, len(answers), len(visible))
+        return dict(zip(visible, answers, strict=True))
 
     def _detect(
         self,
@@ -218,14 +230,6 @@ def detections_of(
     return detections_by(components.detector(ref).get(), ref.name, images)
 
 
-def _kept(
-    kind: str, name: str, part: Any, keys: Sequence[str], images: Mapping[str, Any]
-) -> list[str]:
-    """Keys of the pictures in a part's domain."""
-    flags = in_domain(kind, name, part, [images[key] for key in keys])
-    return [key for key, is_known in zip(keys, flags, strict=True) if is_known]
-
-
 def _in_order(refs: set[DetectorRef]) -> list[DetectorRef]:
     return sorted(refs, key=lambda r: (r.name, r.attribute.name if r.attribute else "", str(r)))
 
@@ -233,7 +237,6 @@ def _in_order(refs: set[DetectorRef]) -> list[DetectorRef]:
 def look_at_labelled(
     observer: Observer, labelled: LabelledSet, detectors: Iterable[DetectorRef]
 ) -> None:
-    """Run every detector on every labelled image."""
     by_key = {labelled.checksums[image.file]: image for image in labelled}
     refs = frozenset(detectors)
     needs = {key: ImageNeeds(detectors=refs) for key in by_key}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from pytest_t2i.adapters.registry import Factory
 from pytest_t2i.data import Detection, Generated, Request, Undetected
@@ -21,19 +22,6 @@ from pytest_t2i.generation.plan import DetectorRef, ImageNeeds
 from pytest_t2i.protocols import Detector, LoadOptions, TextToImage
 
 OPTION = "--t2i-detect-where"
-
-
-@dataclass(frozen=True, slots=True)
-class LookingFactory:
-    """A factory, which can be pickled, of a model that runs detectors on its images."""
-
-    factory: Factory
-    detectors: Mapping[str, tuple[Factory, LoadOptions]]
-    """Name of each detector -> its factory and options."""
-
-    def __call__(self, options: LoadOptions) -> Looking:
-        """Load the model; the detectors use its device."""
-        return Looking(self.factory(options), self.detectors, options.device)
 
 
 @dataclass(slots=True)
@@ -75,7 +63,6 @@ class Looking:
     def _said(
         self, requests: Sequence[Request], images: Sequence[Generated]
     ) -> list[dict[str, Detection]]:
-        """Fingerprint of a detector -> detection, for each image."""
         detectors = [request.detectors for request in requests[: len(images)]]
         detections: list[dict[str, Detection]] = [{} for _ in images]
         for name in sorted(set().union(*detectors)):
@@ -101,8 +88,7 @@ class Looking:
 
 def looking_factory(
     factory: Factory, detectors: Mapping[str, tuple[Factory, LoadOptions]]
-) -> LookingFactory:
-    """A factory of a model that runs detectors in a worker."""
+) -> Factory:
     for name, recipe in detectors.items():
         try:
             pickle.dumps(recipe)
@@ -111,7 +97,13 @@ def looking_factory(
                 f"{OPTION} worker: detector {name!r} cannot be loaded in another process: {error}. "
                 f"Name it as module:factory, or leave {OPTION} out."
             ) from None
-    return LookingFactory(factory, detectors)
+    return partial(_looking, factory, detectors)
+
+
+def _looking(
+    factory: Factory, detectors: Mapping[str, tuple[Factory, LoadOptions]], options: LoadOptions
+) -> Looking:
+    return Looking(factory(options), detectors, options.device)
 
 
 def told(

@@ -91,7 +91,7 @@ def detections_by(
         with turn() if getattr(detector, "needs_device", True) else nullcontext():
             detections = list(detector.detect(in_scope)) if in_scope else []
     check_count("detector", name, len(detections), len(in_scope))
-    answers = iter(checked(detection, detector.labels, name) for detection in detections)
+    answers = iter(checked_detection(detection, detector.labels, name) for detection in detections)
     return [
         next(answers) if is_known else Detection(None, Undetected.OUT_OF_DOMAIN)
         for is_known in flags
@@ -116,10 +116,10 @@ def check_count(kind: str, name: str, given: int, asked: int) -> None:
         )
 
 
-def checked(detection: Any, labels: Collection[str], name: str) -> Detection:
+def checked_detection(detection: Any, labels: Collection[str], name: str) -> Detection:
     """A detection with a known label and with finite scores as plain floats.
 
-    >>> checked(Detection("male", scores={"male": 1}), ("male", "female"), "mine").scores
+    >>> checked_detection(Detection("male", scores={"male": 1}), ("male", "female"), "mine").scores
     {'male': 1.0}
     """
     if not isinstance(detection, Detection):

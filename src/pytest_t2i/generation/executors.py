@@ -56,7 +56,6 @@ class InProcess:
             yield from self._all(model, first, chain([first], waiting))
 
     def find_batch_size(self, size: BatchSize) -> None:
-        """Search for the best batch size."""
         self.size = size
         self._lanes.clear()
 
@@ -176,8 +175,16 @@ def each_once(
 ) -> Iterator[tuple[Request, Generated]]:
     """An executor's images; GenerationError where it does not return each request once."""
     waiting: set[Request] = set()
-    requested: list[Request] = []
-    incoming = _noted(requests, waiting, requested)
+    count = 0
+
+    def each() -> Iterator[Request]:
+        nonlocal count
+        for request in requests:
+            waiting.add(request)
+            count += 1
+            yield request
+
+    incoming = each()
     with blamed(GenerationError, "executor", name):
         pairs = iter(executor.run(incoming))
     while True:
@@ -196,19 +203,8 @@ def each_once(
     waiting.update(incoming)  # requests that the executor did not take
     if waiting:
         raise GenerationError(
-            f"executor {name!r}: expected {several(len(requested), 'image')}, {len(waiting)} are "
-            "missing"
+            f"executor {name!r}: expected {several(count, 'image')}, {len(waiting)} are missing"
         )
-
-
-def _noted(
-    requests: Iterable[Request], waiting: set[Request], requested: list[Request]
-) -> Iterator[Request]:
-    """Requests, each recorded when it is taken."""
-    for request in requests:
-        waiting.add(request)
-        requested.append(request)
-        yield request
 
 
 def batches_to_store(

@@ -23,11 +23,9 @@ class Ticker:
         self._thread = Thread(target=self._run, name="t2i signs of life", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop the thread."""
         self._over.set()
         self._thread.join(LAST_LINE)
 
@@ -49,14 +47,12 @@ class Sign:
         self._started = time.monotonic()
 
     def tell(self) -> None:
-        """Write one line."""
         state = f"{self.now}, " if self.now else ""
         since = clock_time(time.monotonic() - self._started)
         self._write(f"{self._what}: {state}{since} so far")
 
 
 def on_stderr(line: str) -> None:
-    """Write a line to stderr."""
     print(f"t2i: {line}", file=sys.stderr, flush=True)  # noqa: T201 - a command line tool
 
 
@@ -68,7 +64,6 @@ def signs_of_life(
     first: float | None = None,
     every: float | None = None,
 ) -> Iterator[Sign]:
-    """Write progress lines while a step is running."""
     sign = Sign(what, write)
     ticker = Ticker(sign.tell, first or FIRST, every or EVERY)
     ticker.start()

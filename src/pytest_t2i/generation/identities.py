@@ -164,7 +164,6 @@ class CodeOrigin:
     """Digests computed so far: code that is loaded does not change."""
 
     def code(self) -> dict[str, str]:
-        """Digest of the code behind each name."""
         for kind, name in self.names - self.read.keys():
             self.read[kind, name] = self.registries.of(kind).code(name)
         return {f"{kind} {name}": self.read[kind, name] for kind, name in sorted(self.names)}
@@ -177,7 +176,6 @@ class CodeOrigin:
         return sorted([kind, name, str(state)] for kind, name, state in states)
 
     def has_state(self, recorded: Any) -> bool:
-        """Whether everything that ``states`` recorded is unchanged."""
         return isinstance(recorded, list) and all(
             self.registries.of(kind).state(name) == state for kind, name, state in recorded
         )
@@ -236,7 +234,6 @@ class NamedComponent(Generic[T]):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label that a detector may give."""
         labels = self._facts().get("labels")
         return tuple(cast("Any", self.get()).labels if labels is None else labels)
 
@@ -247,7 +244,6 @@ class NamedComponent(Generic[T]):
 
     @property
     def counts_people(self) -> bool:
-        """Whether a detector's scores are numbers of people (CountsPeople)."""
         return bool(self._facts().get("counts_people"))
 
     def _facts(self) -> dict[str, Any]:

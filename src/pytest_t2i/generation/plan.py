@@ -78,11 +78,9 @@ class ImageNeeds(NamedTuple):
 
     @classmethod
     def of(cls, need: Need) -> ImageNeeds:
-        """The needs of one test."""
         return cls(need.detectors, need.encoders, need.finders, need.observe, need.attributes)
 
     def with_those(self, of_another: ImageNeeds) -> ImageNeeds:
-        """The needs of both."""
         return ImageNeeds(
             self.detectors | of_another.detectors,
             self.encoders | of_another.encoders,
@@ -108,10 +106,10 @@ class RequestSettings:
         self, prompt: Prompt, seeds: Sequence[int], variation: Variation | None = None
     ) -> Sequence[Request]:
         """The requests for a prompt and its seeds, with these settings or the variation's."""
-        asked = (prompt, tuple(seeds), variation)
-        if asked not in self._requests:
-            self._requests[asked] = [self._request(prompt, seed, variation) for seed in seeds]
-        return self._requests[asked]
+        key = (prompt, tuple(seeds), variation)
+        if key not in self._requests:
+            self._requests[key] = [self._request(prompt, seed, variation) for seed in seeds]
+        return self._requests[key]
 
     def _request(self, prompt: Prompt, seed: int, variation: Variation | None) -> Request:
         variation = varied(self.mitigating, prompt, variation)
@@ -143,20 +141,18 @@ class Plan:
     """Extras that tests need besides these parts."""
 
     def add(self, need: Need) -> None:
-        """Add the needs of one test."""
         self.prompts.setdefault(need.prompt.text, need.prompt)
         for wording in need.prompt.wordings:
             self.wordings.setdefault(wording, need.prompt.text)
         for encoder in need.encoders if need.texts else ():
             self.texts.setdefault(encoder, set()).update(need.texts)
-        wanted = ImageNeeds.of(need)
+        image_needs = ImageNeeds.of(need)
         for request in self.settings.requests(need.prompt, need.seeds, need.variation):
-            before = self.needs.setdefault(request, wanted)
-            if before is not wanted and before != wanted:
-                self.needs[request] = before.with_those(wanted)
+            before = self.needs.setdefault(request, image_needs)
+            if before is not image_needs and before != image_needs:
+                self.needs[request] = before.with_those(image_needs)
 
     def add_all(self, needs: Iterable[Need]) -> None:
-        """Add several needs."""
         for need in needs:
             self.add(need)
 

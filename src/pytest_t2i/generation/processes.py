@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from pytest_t2i.data import Generated, Request
 from pytest_t2i.errors import ConfigurationError, GenerationError, T2IError
-from pytest_t2i.generation.batch_size import BATCHES, BatchSize, Found, Told
+from pytest_t2i.generation.batch_size import BATCHES, BatchSize, FoundSize, PlacedSize
 from pytest_t2i.generation.executors import InProcess, devices, in_process
 from pytest_t2i.protocols import Executor, ExecutorOptions, LoadOptions
 
@@ -34,7 +34,7 @@ class Made(NamedTuple):
     notes: list[str]
     problem: str = ""
     """Error message where the rest of the batch was not made; else ""."""
-    told: Told | None = None
+    found: PlacedSize | None = None
     """Batch size that the process found."""
 
 
@@ -49,7 +49,7 @@ def begin(
     name: str,
     recipe: bytes,
     batch: int,
-    known: dict[str, Found] | None,
+    known: dict[str, FoundSize] | None,
     threads: int,
     device: str,
 ) -> None:
@@ -62,7 +62,10 @@ def begin(
         if not models:
             factory, options = _unpacked(name, recipe)
             models.append(factory(replace(options, device=device)))
-            _use_threads(threads)
+            # Let torch use so many threads, without loading it for a model that needs none of it.
+            os.environ["OMP_NUM_THREADS"] = str(threads)  # read by a torch that is loaded later
+            if "torch" in sys.modules:
+                sys.modules["torch"].set_num_threads(threads)
         return models[0]
 
     _Own.executor = InProcess(name, model, BatchSize(batch, known), _Own.notes.append)
@@ -84,13 +87,6 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _use_threads(count: int) -> None:
-    """Let torch use so many threads, without loading it for a model that needs none of it."""
-    os.environ["OMP_NUM_THREADS"] = str(count)  # read by a torch that is loaded later
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(count)
-
-
 def make_part(part: list[Request]) -> Made:
     """Make the images of a part, or those before an error."""
     images: list[tuple[Request, Generated]] = []
@@ -100,7 +96,7 @@ def make_part(part: list[Request]) -> Made:
     except T2IError as error:
         problem = str(error)
     notes, _Own.notes[:] = list(_Own.notes), []
-    return Made(images, notes, problem, _Own.executor.size.told)
+    return Made(images, notes, problem, _Own.executor.size.found)
 
 
 def _not_elsewhere(name: str, error: Exception) -> str:
@@ -171,11 +167,9 @@ class Processes:
             self._forget()
 
     def find_batch_size(self, size: BatchSize) -> None:
-        """Have the processes search for the best batch size."""
         self.size = size
 
     def close(self) -> None:
-        """End the processes."""
         for worker in self._workers:
             worker.pool.shutdown(cancel_futures=True)
         self._workers.clear()
@@ -218,7 +212,7 @@ class Processes:
     def _told(self, result: Made) -> Iterator[tuple[Request, Generated]]:
         for note in result.notes:
             self.say(note)
-        self.size.hear(result.told)
+        self.size.hear(result.found)
         yield from result.images
         if result.problem:
             raise GenerationError(result.problem)

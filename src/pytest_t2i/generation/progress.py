@@ -59,11 +59,9 @@ class Shared:
         self._now: dict[str, Any] = {"title": "", "total": 0, "done": 0, "notes": []}
 
     def start(self, title: str, total: int) -> None:
-        """See Progress."""
         self._tell(title=title, total=total, done=0)
 
     def advance(self, count: int) -> None:
-        """See Progress."""
         self._tell(done=self._now["done"] + count)
 
     def say(self, note: str) -> None:
@@ -71,7 +69,6 @@ class Shared:
         self._tell(notes=[*self._now["notes"], note])
 
     def stop(self) -> None:
-        """See Progress."""
         self._tell(title="")
 
     def _tell(self, **changed: Any) -> None:
@@ -120,7 +117,6 @@ class Lines:
         self._ticker: Ticker | None = None
 
     def start(self, title: str, total: int) -> None:
-        """See Progress."""
         self._title, self._total, self._done = title, total, 0
         self._started = self._last = self._clock()
         self._write(f"t2i: {title}: {several(total, 'image')}")
@@ -128,7 +124,6 @@ class Lines:
         self._ticker.start()
 
     def advance(self, count: int) -> None:
-        """See Progress."""
         self._done += count
         if self._done < self._total:
             self._look()
@@ -138,7 +133,6 @@ class Lines:
         self._write(f"t2i: {note}")
 
     def stop(self) -> None:
-        """See Progress."""
         if self._ticker is not None:
             self._ticker.stop()
             self._ticker = None
@@ -165,7 +159,7 @@ class Lines:
         return f"{count}/{total}, {pace(count, seconds)}, {clock_time(left)} left"
 
 
-class Bar:
+class ProgressBar:
     """A bar with done/total, time left and images per second, before the words that may be cut."""
 
     def __init__(self, file: TextIO) -> None:
@@ -197,12 +191,10 @@ class Bar:
         self._task: Any = None
 
     def start(self, title: str, total: int) -> None:
-        """See Progress."""
         self._bar.start()
         self._task = self._bar.add_task(title, total=total)
 
     def advance(self, count: int) -> None:
-        """See Progress."""
         self._bar.advance(self._task, count)
 
     def say(self, note: str) -> None:
@@ -210,7 +202,6 @@ class Bar:
         self._bar.console.print(f"t2i: {note}", highlight=False, markup=False)
 
     def stop(self) -> None:
-        """See Progress."""
         self._bar.stop()
 
 
@@ -234,5 +225,5 @@ def terminal_progress(file: TextIO | None = None) -> Progress:
     """A bar on a terminal and in a notebook, plain lines elsewhere; None is the standard output."""
     file = file or sys.stdout
     if file.isatty() or (file is sys.stdout and "ipykernel" in sys.modules):
-        return Bar(file)
+        return ProgressBar(file)
     return Lines(partial(print, file=file, flush=True))

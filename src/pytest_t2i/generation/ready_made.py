@@ -15,7 +15,6 @@ SHOWN = 3
 
 
 def is_ready_made(handle: NamedComponent[TextToImage]) -> bool:
-    """Whether a model has existing pictures and makes none."""
     return handle.lists_images and isinstance(handle.get(), ReadyMade)
 
 
@@ -48,7 +47,6 @@ def _in_a_sentence(notes: Sequence[str]) -> str:
 
 
 def _beside_nearest(absent: Sequence[str], prompts: Sequence[str]) -> str:
-    """Some absent prompts, each with the most similar known prompt."""
     nearest = {text: _nearest_of(text, prompts) for text in absent[:SHOWN]}
     listed = [
         f"{text!r} (nearest in its manifest: {near!r})" if near else repr(text)

@@ -115,7 +115,6 @@ class ImagePace:
     _is_first: bool = True
 
     def begin(self) -> None:
-        """Begin a series of batches."""
         self._last, self._is_first = self.clock(), True
 
     def batch(self, images: int) -> float:

@@ -38,7 +38,6 @@ class Mitigating:
         return self._variations[prompt.text]
 
     def made_from(self, prompt: Prompt, seeds: Iterable[int]) -> set[str]:
-        """The texts that the pictures of a prompt are made from."""
         variation = self.variation(prompt)
         if variation is None:
             return {prompt.text}

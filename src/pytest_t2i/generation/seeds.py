@@ -65,11 +65,11 @@ def seeds_up_to(most: int, base: int, neutral_text: str, count: int) -> tuple[in
             f"{count} images of a prompt need as many seeds, and the model takes 0 to {most} "
             "(most_seed in its catalogue): ask for fewer images"
         )
-    drawn, wanted = dict[int, None](), count
-    while len(drawn) < count:
-        drawn = dict.fromkeys(seed % (most + 1) for seed in seeds_of(base, neutral_text, wanted))
-        wanted *= 2
-    return tuple(drawn)[:count]
+    seeds, length = dict[int, None](), count
+    while len(seeds) < count:
+        seeds = dict.fromkeys(seed % (most + 1) for seed in seeds_of(base, neutral_text, length))
+        length *= 2
+    return tuple(seeds)[:count]
 
 
 def seeds_for(
@@ -129,7 +129,6 @@ class Seeding:
 
     @property
     def words(self) -> str:
-        """The result in one sentence."""
         return WORDS[self.kind].format(difference=self.difference)
 
 
@@ -167,7 +166,7 @@ def try_seeds(
         if bill is not None and (reason := bill.cannot_pay(MOST, left_out)):
             say(reason)
             return 0
-        cost = "" if bill is None else f" for {bill.of(MOST)}"
+        cost = "" if bill is None else f" for {bill.spending.price.times(MOST)}"
         say(
             f"probing whether {handle.name} honours seeds, with up to {MOST} "
             f"requests{cost} (--t2i-probe never skips this)"

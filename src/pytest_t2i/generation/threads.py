@@ -155,7 +155,11 @@ class Lanes:
         parts = iter(lambda: list(islice(requests, size.now)), [])
         try:
             while queue.goes_on(parts):
-                self._call_meanwhile()
+                call, self.meanwhile = self.meanwhile, _nothing
+                model = self.models[0]
+                # On the model's stream weights would be copied between the steps of a batch.
+                with model.beside() if isinstance(model, SharesDevice) else nullcontext():
+                    call()
                 for finished in queue.done():
                     yield from self._told(finished)
                     queue.problem = queue.problem or finished.problem
@@ -167,13 +171,6 @@ class Lanes:
             queue.cancel()
         if queue.problem is not None:
             raise queue.problem
-
-    def _call_meanwhile(self) -> None:
-        call, self.meanwhile = self.meanwhile, _nothing
-        model = self.models[0]
-        # On the model's stream weights would be copied between the steps of a batch.
-        with model.beside() if isinstance(model, SharesDevice) else nullcontext():
-            call()
 
     def _told(self, part: PartResult) -> Pairs:
         notes, self._notes[:] = list(self._notes), []
@@ -193,7 +190,6 @@ class Lanes:
 
     @contextmanager
     def _pool(self, size: BatchSize) -> Iterator[ThreadPoolExecutor]:
-        """A pool of threads, each with a model and its share of the cores."""
         all_cores = cores()
         share = max(1, all_cores // len(self.models))
         models = list(self.models)
@@ -207,16 +203,13 @@ class Lanes:
         try:
             yield pool
         except BaseException:
-            self._stop()
+            for model in self.models:
+                if isinstance(model, InLanes):
+                    model.stop()
             raise
         finally:
             pool.shutdown(cancel_futures=True)
             use_cores(all_cores)
-
-    def _stop(self) -> None:
-        for model in self.models:
-            if isinstance(model, InLanes):
-                model.stop()
 
 
 @dataclass
@@ -244,12 +237,10 @@ class _Given:
         yield from (future.result() for future in finished if not future.cancelled())
 
     def there_already(self) -> Iterator[PartResult]:
-        """Finished parts, without waiting."""
         there = [future for future in self.running if future.done() and not future.cancelled()]
         yield from (future.result() for future in there)
 
     def cancel(self) -> None:
-        """Cancel all parts that were not begun."""
         for future in self.running:
             future.cancel()
 
@@ -264,7 +255,6 @@ def cores() -> int:
 
 
 def use_cores(count: int) -> None:
-    """Set the number of cores that torch uses in this thread."""
     try:
         import torch
     except ModuleNotFoundError:

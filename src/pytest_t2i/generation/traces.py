@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.black_or_unreadable import gate
 from pytest_t2i.adapters.picture_files import stored_picture
@@ -25,6 +25,7 @@ from pytest_t2i.data import (
 )
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.detect import Pictures
+from pytest_t2i.generation.identities import NamedComponent
 from pytest_t2i.generation.plan import DetectorRef, ImageNeeds, Plan
 from pytest_t2i.generation.store import Store
 from pytest_t2i.protocols import TextEmbedding, TextEncoder
@@ -124,7 +125,6 @@ MOST_STEPS = 10_000
 
 
 def preview_key(sha256: str | None, step: int) -> str:
-    """Key of the detections of the denoising preview of a step."""
     return digest([FORESEEN, sha256, step])
 
 
@@ -143,41 +143,36 @@ def denoising_previews(
     return Pictures({key: ImageNeeds(detectors=detectors) for key in steps}, open_step)
 
 
-def missing(known: Mapping[str, Mapping[str, object]], key: str, names: set[str]) -> bool:
-    """Whether a needed trace is missing; ``known`` maps name -> key -> file."""
-    return any(key not in known[name] for name in names)
-
-
 TEXT_FEATURES = "text_features"
 """Name of an encoder's text features in the store."""
 
 
-def embed_texts(plan: Plan, components: Components, store: Store) -> None:
-    """Store the text embeddings of prompts, where the model under test gives them."""
-    handle = components.model()
-    texts_by_key = {text_key(handle.fingerprint, text): text for text in plan.embedded_texts()}
-    arrays = store.arrays(list(texts_by_key), TEXT_EMBEDDING)
-    missing = {key: text for key, text in texts_by_key.items() if key not in arrays}
-    if not missing:
-        return
-    model = handle.get()
-    if not isinstance(model, TextEmbedding):
-        return  # the audit reports that this space cannot be observed
-    embedded = model.embed_text(list(missing.values()))
-    store.add_arrays(TEXT_EMBEDDING, dict(zip(missing, embedded, strict=True)))
-
-
-def encode_texts(plan: Plan, components: Components, store: Store) -> None:
-    """Store the features of texts, by encoders that can encode text."""
+def read_texts(plan: Plan, components: Components, store: Store) -> None:
+    """Store the model's embeddings of prompts, and encoders' features of texts."""
+    _read(
+        store, TEXT_EMBEDDING, components.model(), plan.embedded_texts(),
+        lambda model: model.embed_text if isinstance(model, TextEmbedding) else None,
+    )  # fmt: skip
     for name, texts in plan.texts.items():
-        handle = components.encoder(name)
-        texts_by_key = {text_key(handle.fingerprint, text): text for text in sorted(texts)}
-        arrays = store.arrays(list(texts_by_key), TEXT_FEATURES)
-        missing = {key: text for key, text in texts_by_key.items() if key not in arrays}
-        encoder = handle.get() if missing else None
-        if isinstance(encoder, TextEncoder):  # else the audit reports that it has none
-            features = encoder.encode_text(list(missing.values()))
-            store.add_arrays(TEXT_FEATURES, dict(zip(missing, features, strict=True)))
+        _read(
+            store, TEXT_FEATURES, components.encoder(name), sorted(texts),
+            lambda encoder: encoder.encode_text if isinstance(encoder, TextEncoder) else None,
+        )  # fmt: skip
+
+
+def _read(
+    store: Store,
+    name: str,
+    handle: NamedComponent[Any],
+    texts: Sequence[str],
+    method: Callable[[Any], Callable[[Sequence[str]], Any] | None],
+) -> None:
+    """Store what a part makes of texts; an audit reports a part without this method."""
+    texts_by_key = {text_key(handle.fingerprint, text): text for text in texts}
+    arrays = store.arrays(list(texts_by_key), name)
+    missing = {key: text for key, text in texts_by_key.items() if key not in arrays}
+    if missing and (encode := method(handle.get())) is not None:
+        store.add_arrays(name, dict(zip(missing, encode(list(missing.values())), strict=True)))
 
 
 def text_key(fingerprint: str, text: str) -> str:

@@ -61,7 +61,6 @@ class Grouping:
         return (first, *(f"{low:g} to under {high:g}" for low, high in pairs), last)
 
     def band_of(self, number: float) -> str:
-        """Return the band of a number."""
         return self.bands[sum(number >= edge for edge in self.edges)]
 
     def group_of(self, cell: str) -> str:
@@ -109,6 +108,6 @@ def crossed(groups: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     >>> crossed({"age": {"a.png": "old", "b.png": "young"}, "tone": {"a.png": "dark"}})
     {'a.png': 'old x dark'}
     """
-    first, *others = groups.values()
-    files = [file for file in first if all(file in other for other in others)]
+    first, *further = groups.values()
+    files = [file for file in first if all(file in table for table in further)]
     return {file: CROSSED.join(of[file] for of in groups.values()) for file in files}

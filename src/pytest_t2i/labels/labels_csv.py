@@ -22,7 +22,7 @@ from pytest_t2i.reading import TABLE, check_length, content_of, read_text
 LOG_NAME = ".labels.log"
 
 
-class Word(msgspec.Struct):
+class LoggedWord(msgspec.Struct):
     """One line of the log: a label, or the removal of one (``label`` is null)."""
 
     file: str
@@ -38,8 +38,7 @@ class Word(msgspec.Struct):
             return None
         return Label(self.file, self.label, self.annotator, self.reason, self.prompt, self.model)
 
-    def with_texts(self, of: Callable[[str], str]) -> Word:
-        """Return the word with ``of`` applied to every text."""
+    def with_texts(self, of: Callable[[str], str]) -> LoggedWord:
         texts = {
             name: of(text)
             for name, text in msgspec.structs.asdict(self).items()
@@ -48,7 +47,7 @@ class Word(msgspec.Struct):
         return msgspec.structs.replace(self, **texts)
 
 
-def _add(folder: Path, word: Word) -> None:
+def _add(folder: Path, word: LoggedWord) -> None:
     """Append a label or its removal to the log; StoreError where it cannot be written."""
     path = folder / LOG_NAME
     line = msgspec.json.encode(word.with_texts(_as_kept))
@@ -79,7 +78,7 @@ def _is_cut_short(path: Path) -> bool:
         return file.read(1) != b"\n"
 
 
-def _read_log(folder: Path) -> Iterator[Word]:
+def _read_log(folder: Path) -> Iterator[LoggedWord]:
     """Yield the lines, oldest first; lines that were cut short are left out."""
     path = folder / LOG_NAME
     if not path.exists():
@@ -89,15 +88,10 @@ def _read_log(folder: Path) -> Iterator[Word]:
         if line:
             check_length(path, line, f"line {number}")
             try:
-                yield msgspec.json.decode(line, type=Word).with_texts(of_cell)
+                yield msgspec.json.decode(line, type=LoggedWord).with_texts(of_cell)
             except (msgspec.MsgspecError, RecursionError) as error:
-                if number < len(lines) and not _is_part(line):
+                if number < len(lines) and line.endswith("}"):
                     raise FileFormatError(path, f"{error}.", where=f"line {number}") from None
-
-
-def _is_part(line: str) -> bool:
-    """Whether a line was cut short, as by a full disk: its JSON object is not closed."""
-    return not line.endswith("}")
 
 
 FILE_NAME = "labels.csv"
@@ -148,7 +142,6 @@ def read_label_file(path: Path, vocabulary: Vocabulary) -> Labels:
 
 
 def _read_label_table(path: Path, vocabulary: Vocabulary) -> dict[tuple[str, str], Label]:
-    """Return the labels of a table with the columns of labels.csv, by file and annotator."""
     labels: dict[tuple[str, str], Label] = {}
     for row in read_csv(path, NEEDED, remedy=EXPECTED):
         label = _label(path, row, vocabulary)
@@ -195,7 +188,9 @@ def _write(folder: Path, labels: Iterable[Label]) -> None:
     table, draft = folder / FILE_NAME, folder / f".{FILE_NAME}.new"
     try:
         write_whole(draft, text.getvalue().encode())
-        _flush(draft)
+        # Write a file to the disk, so that the log is not removed before the table is there.
+        with draft.open("rb+") as stream:
+            os.fsync(stream.fileno())
         _check_read_back(table, draft, vocabulary, expected)
         draft.replace(table)
     except OSError as error:
@@ -206,7 +201,6 @@ def _write(folder: Path, labels: Iterable[Label]) -> None:
 
 
 def _file_cell(name: str) -> str:
-    """Return the cell of a name of a file, which is no other file's name."""
     cell = exact_cell(name)
     return literal(name) if cell == f"'{name}" else str(cell)
 
@@ -226,12 +220,6 @@ def _check_read_back(
         )
 
 
-def _flush(file: Path) -> None:
-    """Write a file to the disk, so that the log is not removed before the table is there."""
-    with file.open("rb+") as stream:
-        os.fsync(stream.fileno())
-
-
 def record(folder: Path, label: Label) -> None:
     """Record a label, which replaces an earlier label of the file by the same annotator.
 
@@ -242,13 +230,12 @@ def record(folder: Path, label: Label) -> None:
     """
     vocabulary_of(folder).check(label.label)
     with _lock(folder):
-        _add(folder, Word(**asdict(label)))
+        _add(folder, LoggedWord(**asdict(label)))
 
 
 def forget(folder: Path, file: str, annotator: str) -> None:
-    """Remove an annotator's label of a file."""
     with _lock(folder):
-        _add(folder, Word(file, annotator, None))
+        _add(folder, LoggedWord(file, annotator, None))
 
 
 def compact(folder: Path) -> None:
@@ -322,7 +309,7 @@ def _label(path: Path, row: CsvRow, vocabulary: Vocabulary) -> Label:
         raise FileFormatError(path, f"{error}.", where=row.where) from None
 
 
-def _of_log(folder: Path, word: Word, vocabulary: Vocabulary) -> Label | None:
+def _of_log(folder: Path, word: LoggedWord, vocabulary: Vocabulary) -> Label | None:
     try:
         label = word.as_label()
         if label is not None:

@@ -75,7 +75,6 @@ class LabelledSet:
         return tuple(sorted({label.annotator for label in self.labels} - {ADJUDICATED}))
 
     def path(self, image: LabelledImage) -> Path:
-        """Return the path of the image."""
         return self.folder / image.file
 
     @cached_property

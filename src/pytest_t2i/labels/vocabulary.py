@@ -102,7 +102,6 @@ class Vocabulary:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """All labels."""
         return tuple(choice.name for choice in self.choices)
 
     @cached_property
@@ -191,7 +190,6 @@ class _Plain(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _read_vocabulary(path: Path) -> Vocabulary:
-    """Read a vocabulary from a TOML file."""
     plain = read_toml(path)
     if "label" not in plain:
         raise FileFormatError(path, "no [[label]].", remedy=REMEDY)

@@ -232,7 +232,6 @@ class Audited:
         return value.check
 
     def _of_model(self, metric: str | Measurement) -> tuple[SelectedTest, Measurement]:
-        """Return a measurement of the whole model, with its case."""
         fixtures = self._results.session.fixtures
         for name, cases in self._cases.items():
             if fixtures[name].one_by_one:
@@ -346,7 +345,6 @@ class Audited:
         return replace(self.record, next_steps=steps)
 
     def _in_script_words(self, line: str) -> str:
-        """Return a line of advice for a script, which may not have written the report yet."""
         run_file = self._results.run_file
         is_ahead = run_file in line and WRITE not in line and not self._has_folder
         return in_script_words(line) + (f" (after {WRITE})" if is_ahead else "")
@@ -386,7 +384,13 @@ class Audited:
                 }
                 row = rows.setdefault(member_id, described)
                 row |= {name: row.get(name) or described[name] for name in described}
-                row |= _cells(metric, measurement)
+                # The estimate and the ends of its interval by column; NaN without evidence.
+                interval = measurement.interval
+                parts = ("estimate", "low", "high")
+                values = (
+                    math.nan if interval is None else getattr(interval, part) for part in parts
+                )
+                row |= dict(zip(_columns(metric), values, strict=True))
                 if measurement.interval is None:
                     reasons = [row.get("reason", ""), f"{metric}: {measurement.absent}"]
                     row["reason"] = "; ".join(filter(None, reasons))
@@ -432,7 +436,6 @@ class Audited:
         return "\n".join(part for line in lines for part in wrapped(line, columns))
 
     def _repr_html_(self) -> str:
-        """Return the page in a sandboxed frame, isolated from the notebook."""
         from pytest_t2i.reporting.html import render_html
 
         page = render_html(self._shown, Path.cwd())
@@ -451,7 +454,6 @@ def _is_by_part(value: Any, name: str) -> bool:
 
 
 def _measurements(values: Iterable[Any]) -> list[str]:
-    """Return the names of the measurements of fixtures' values."""
     # Names alone: computing a measurement may take seconds or raise an error.
     return [
         f"{name}.{part}" if part else name
@@ -489,14 +491,6 @@ def _measurement(owner: str, value: Any, name: str) -> Measurement | None:
 
 def _columns(metric: str) -> tuple[str, str, str]:
     return metric, f"{metric}_low", f"{metric}_high"
-
-
-def _cells(metric: str, measurement: Measurement) -> dict[str, float]:
-    """Return the estimate and the ends of its interval by column; NaN without evidence."""
-    interval = measurement.interval
-    parts = ("estimate", "low", "high")
-    values = (math.nan if interval is None else getattr(interval, part) for part in parts)
-    return dict(zip(_columns(metric), values, strict=True))
 
 
 def _member_of(case: SelectedTest) -> str:
@@ -570,8 +564,8 @@ def audit(
     >>> known.model_bias_score.interval.low > 0.2
     True
     """
-    chosen = chosen_audits(audits)
-    every = tuple(dict.fromkeys((*installed_audits(), *chosen)))
+    audits_to_run = chosen_audits(audits)
+    every = tuple(dict.fromkeys((*installed_audits(), *audits_to_run)))
     for entry in every:
         for metric in entry.metrics:
             register(metric)
@@ -592,7 +586,7 @@ def audit(
         )
         detector_setting = detector if detector_object is None else name_of_model(detector_object)
         settings = settings_for(model, images, detector_setting, options, name, REFUSED)
-        _check_use(settings, chosen)
+        _check_use(settings, audits_to_run)
         kinds = recorded_kinds(every)
         files = [
             None if file is None else read_baseline(file, kinds)
@@ -602,7 +596,7 @@ def audit(
         selection = select(selected, keywords, (), of_audits)
         session.learn(selection)
         limits = LimitFiles(Path.cwd(), settings.limits)
-        cases = _cases(selection, chosen, session, limits)
+        cases = _cases(selection, audits_to_run, session, limits)
         session.tests = told_apart(
             {case.node_id: case for fixture_tests in cases.values() for case in fixture_tests}
         )
@@ -692,7 +686,6 @@ def _cases(
 def _limited(
     cases: Mapping[str, tuple[SelectedTest, ...]], session: Session, files: LimitFiles
 ) -> dict[str, tuple[SelectedTest, ...]]:
-    """Return the cases that a limit of the limits file decides, with their comparisons."""
     limits, file = files.of(FILE)
     limited, every = {}, set()
     for name, fixture_cases in cases.items():
@@ -702,8 +695,10 @@ def _limited(
         metric = rule.metric
         every.add(metric)
         if metric in limits:
-            told = Comparison(name, metric, False, operator_of(INFO[metric]), metric, None)
-            limited[name] = tuple(replace(case, comparisons=(told,)) for case in fixture_cases)
+            comparison = Comparison(name, metric, False, operator_of(INFO[metric]), metric, None)
+            limited[name] = tuple(
+                replace(case, comparisons=(comparison,)) for case in fixture_cases
+            )
     if not limited:
         raise ConfigurationError(
             "sequential=True makes images until limits are decided, and reads them before: "

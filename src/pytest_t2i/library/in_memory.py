@@ -68,7 +68,6 @@ def _picture(value: Any) -> Image:
 
 
 def factory_of(model: Any, fingerprint: str | None) -> Factory:
-    """Return a factory for a model in memory."""
     if isinstance(model, type):
         raise ConfigurationError(
             f"model: expected an object, got the class: write {model.__name__}()"
@@ -123,8 +122,8 @@ def name_of_model(model: Any, given: str | None = None) -> str:
                 f"name={given!r}: only a model in memory takes a name; {model!r} has its own"
             )
         return model
-    if given is None and (shown := getattr(model, "name_in_reports", None)) is not None:
-        return str(shown)
+    if given is None and (report_name := getattr(model, "name_in_reports", None)) is not None:
+        return str(report_name)
     if given is None:
         given = getattr(model, "__name__", type(model).__name__).strip("<>")
     elif not NAME.fullmatch(given):

@@ -303,7 +303,6 @@ class Loaded:
         return self._pictured(plan, terminal_progress() if progress else Silent())
 
     def _counts(self, prompts: Sequence[str], images: int | None) -> dict[str, int]:
-        """Return the number of pictures per prompt text."""
         handle = self._components.model()
         model = handle.get() if handle.lists_images else None
         texts = list(dict.fromkeys(prompts or getattr(model, "prompts", ())))

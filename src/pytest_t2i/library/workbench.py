@@ -83,15 +83,17 @@ class Workbench:
             record: the run; its recorded generation settings hold without defaults of a catalogue.
             chosen: settings that replace the recorded ones, by their names (``store``, ``model``).
         """
-        own = {name: record.settings.get(name) for name in KEPT}
+        recorded = {name: record.settings.get(name) for name in KEPT}
         files = {name: record.settings.get(name) for name in ("store", "catalogue")}
-        own |= {name: Path(file) for name, file in files.items() if file and Path(file).exists()}
+        recorded |= {
+            name: Path(file) for name, file in files.items() if file and Path(file).exists()
+        }
         generation = record.provenance.get("generation") or {}
         settings = Settings(
             detectors=tuple(record.settings.get("detectors") or ()),
             generation=msgspec.convert(generation, GenerationSettings),
             probe="never",
-            **{name: value for name, value in own.items() if value is not None},
+            **{name: value for name, value in recorded.items() if value is not None},
         )
         return cls(replace(settings, **chosen), progress=terminal_progress())
 
@@ -110,7 +112,12 @@ class Workbench:
         Raises:
             T2IError: a name is unknown, or settings cannot be used.
         """
-        _free_pipelines()
+        # Free what pipelines held that nothing uses any more; each refers to itself.
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            gc.collect()
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
         components = self.components.with_settings(replace(self.settings, **changed))
         if options is not None:
             entry = components.entry or ModelEntry(name, PIPELINES, options, batch=None)
@@ -229,14 +236,6 @@ class Workbench:
             ) from None
         finally:
             spent = bill.spending.spent
+            requests = several(bill.spending.count.requests, "request")
             pictures = several(self._runner.work.made, "image")
-            say(f"spent {spent} for {several(bill.paid, 'request')}; {pictures} made")
-
-
-def _free_pipelines() -> None:
-    """Free what pipelines held that nothing uses any more; each refers to itself."""
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+            say(f"spent {spent} for {requests}; {pictures} made")

@@ -44,7 +44,6 @@ def note(item: pytest.Item, check: Check) -> None:
 
 
 def keep(item: pytest.Item, compared: Compared) -> None:
-    """Keep the record of a compared value with its test."""
     item.stash.setdefault(COMPARED, []).append(compared)
 
 
@@ -71,13 +70,11 @@ def attach(report: Any, item: pytest.Item) -> None:
 
 
 def _judged(report: Any) -> tuple[list[Check], list[Compared]]:
-    """Return the checks of a report, and the records of what the test compared."""
     text = getattr(report, "t2i_judged", None)
     return ([], []) if text is None else unpickled(text)
 
 
 def checks_of(report: Any) -> list[Check]:
-    """Return the checks of a report."""
     return _judged(report)[0]
 
 
@@ -116,7 +113,6 @@ def _first_line(report: Any) -> str:
 
 
 def _fails(check: Check, policies: tuple[str, str]) -> bool:
-    """Tell whether a check is a reason for its test to fail."""
     if check.outcome is Outcome.INCONCLUSIVE:
         return policies[check.weighs_on_run] in ("fail", "estimate")
     return check.outcome is Outcome.FAIL

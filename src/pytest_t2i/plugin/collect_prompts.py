@@ -46,7 +46,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             for prompt in three:
                 neutral.setdefault(prompt.text, {})[three.neutral.text] = None
     tags = tags_of(prompts.values())
-    written = {
+    record = {
         "prompts": [
             [tagged(prompt, tags).id, text, images[text], list(neutral.get(text, [text]))]
             for text, prompt in prompts.items()
@@ -58,4 +58,4 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         "per prompt": most,
     }
     file: Any = session.config.getoption("t2i_prompts_to")
-    file.write_text(json.dumps(written), encoding="utf-8")
+    file.write_text(json.dumps(record), encoding="utf-8")

@@ -52,7 +52,13 @@ def limits_in(function: Callable[..., Any]) -> tuple[tuple[str, Any], ...]:
     tree, values = _tree(function), _known_to(function)
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree else ()
     limits = (_limit_of(node, values) for node in calls)
-    return tuple(dict.fromkeys((one.name, one.bound) for one in limits if one and one.is_read))
+    return tuple(
+        dict.fromkeys(
+            (found_limit.name, found_limit.bound)
+            for found_limit in limits
+            if found_limit and found_limit.is_read
+        )
+    )
 
 
 @lru_cache(maxsize=256)
@@ -68,17 +74,17 @@ def _recorded_in(function: Callable[..., Any]) -> tuple[str, ...]:
 def _with_helpers(item: pytest.Function) -> list[Callable[..., Any]]:
     """Return a test, its fixtures and what these call, as far as it stands in the test's folder."""
     fixtures = item._fixtureinfo.name2fixturedefs.values()  # noqa: SLF001 - no public name
-    waiting = [inspect.unwrap(item.function), *(several[-1].func for several in fixtures)]
-    folder, found = item.path.parent, {}
+    waiting = [inspect.unwrap(item.function), *(definitions[-1].func for definitions in fixtures)]
+    folder, functions = item.path.parent, {}
     while waiting:
         function = inspect.unwrap(waiting.pop(0))
         code = getattr(function, "__code__", None)
-        if code is None or code in found or Path(code.co_filename).parent != folder:
+        if code is None or code in functions or Path(code.co_filename).parent != folder:
             continue
-        found[code] = function
+        functions[code] = function
         names = _known_to(function)
         waiting += [value for name in code.co_names if inspect.isfunction(value := names.get(name))]
-    return list(found.values())
+    return list(functions.values())
 
 
 def _limit_of(node: ast.AST, values: Mapping[str, Any]) -> _Limit | None:
@@ -98,22 +104,12 @@ def _limit_of(node: ast.AST, values: Mapping[str, Any]) -> _Limit | None:
 Readable = int | float | str
 
 
-class _AgainstLimit(NamedTuple):
-    """A comparison of an attribute of a fixture with a limit, in the source of a test."""
-
-    fixture: str
-    attribute: str
-    sign: str
-    """As if the attribute stood on the left."""
-    limit: str
-
-
 SIGNS = {ast.LtE: "<=", ast.Lt: "<", ast.GtE: ">=", ast.Gt: ">", ast.Eq: "==", ast.NotEq: "!="}
 TURNED = {"<=": ">=", "<": ">", ">=": "<=", ">": "<"}
 
 
 @lru_cache(maxsize=256)
-def _against_limits_in(function: Callable[..., Any]) -> tuple[_AgainstLimit, ...]:
+def _against_limits_in(function: Callable[..., Any]) -> tuple[Comparison, ...]:
     """Return the comparisons of a test with limits, also those that stand in a loop or a variable.
 
     >>> _against_limits_in(_against_limits_in.__wrapped__)
@@ -121,16 +117,16 @@ def _against_limits_in(function: Callable[..., Any]) -> tuple[_AgainstLimit, ...
     """
     tree, values = _tree(function), _known_to(function)
     nodes = list(ast.walk(tree)) if tree else []
-    named: dict[str, list[ast.expr]] = {}
+    assignments: dict[str, list[ast.expr]] = {}
     for node in nodes:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            named.setdefault(node.targets[0].id, []).append(node.value)
+            assignments.setdefault(node.targets[0].id, []).append(node.value)
 
     def meant(node: ast.expr) -> ast.expr:
-        assigned = named.get(node.id, []) if isinstance(node, ast.Name) else []
+        assigned = assignments.get(node.id, []) if isinstance(node, ast.Name) else []
         return assigned[0] if len(assigned) == 1 else node
 
-    found = []
+    comparisons = []
     for node in (node for node in nodes if isinstance(node, ast.Compare)):
         sides = [meant(side) for side in (node.left, *node.comparators)]
         for (left, right), operator in zip(pairwise(sides), node.ops, strict=True):
@@ -141,12 +137,11 @@ def _against_limits_in(function: Callable[..., Any]) -> tuple[_AgainstLimit, ...
             ):
                 against, place = _limit_of(limiting, values), _attribute_of(measured)
                 if as_read and against and place:
-                    found.append(_AgainstLimit(*place, as_read, against.name))
-    return tuple(found)
+                    comparisons.append(Comparison(*place, False, as_read, against.name, None))
+    return tuple(comparisons)
 
 
 def _attribute_of(node: ast.expr) -> tuple[str, str] | None:
-    """Return names of a variable and its attribute, which may be called or be in ``abs``."""
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Name) and node.func.id == "abs" and node.args:
             return _attribute_of(node.args[0])
@@ -232,12 +227,14 @@ def _family_of(item: pytest.Function) -> str:
     """Return a name that the cases have in common whose members share one error level."""
     fixtures = fixtures_about(item.config)
     params = getattr(getattr(item, "callspec", None), "params", {})
-    others = {
+    further = {
         name: value
         for name, value in params.items()
         if name not in fixtures or not fixtures[name].one_by_one
     }
-    return f"{item.nodeid.partition('[')[0]} {others}" if others else item.nodeid.partition("[")[0]
+    return (
+        f"{item.nodeid.partition('[')[0]} {further}" if further else item.nodeid.partition("[")[0]
+    )
 
 
 def _comparison(node: ast.Compare, fixture: str) -> Comparison | None:
@@ -264,9 +261,9 @@ def _tree(function: Callable[..., Any]) -> ast.AST | None:
 
 def _known_to(function: Callable[..., Any]) -> Mapping[str, Any]:
     """Return the names of the test's module that the test does not bind itself."""
-    own = getattr(getattr(function, "__code__", None), "co_varnames", ())
+    variables = getattr(getattr(function, "__code__", None), "co_varnames", ())
     values = getattr(function, "__globals__", {})
-    return {name: value for name, value in values.items() if name not in own}
+    return {name: value for name, value in values.items() if name not in variables}
 
 
 def _called(node: ast.Call) -> str:
@@ -350,18 +347,16 @@ class Selecting:
             for recorded in self.recorded:
                 check_prompts(recorded, prompts, test.images)
 
-    def _check_compared(self, compared: _AgainstLimit) -> None:
-        """Check that a fixture has what a limit is compared with, and metric and operator."""
-        fixture, name = self.session.fixtures.get(compared.fixture), compared.attribute
-        known = fixture.attributes(self.session.audits) if fixture else ()
-        if known and name not in known:
-            public = {other for other in known if not other.startswith("_")}
+    def _check_compared(self, compared: Comparison) -> None:
+        fixture, name = self.session.fixtures.get(compared.fixture), compared.metric
+        attributes = fixture.attributes(self.session.audits) if fixture else ()
+        if attributes and name not in attributes:
+            public = {attribute for attribute in attributes if not attribute.startswith("_")}
             raise UnknownNameError(f"attribute of {compared.fixture}", name, public)
         if name in INFO:
-            check_operator(INFO[name], compared.limit, compared.sign)
+            check_operator(INFO[name], compared.name, compared.operator)
 
     def _check_counterparts(self, test: SelectedTest) -> None:
-        """Check that the run's mitigation can treat each prompt of the test."""
         mitigating = self.session.components.mitigating()
         if mitigating is not None:
             for prompt in test.selection.all_prompts:
@@ -398,10 +393,10 @@ def _refuse_fixtures_not_installed(definition: pytest.Function) -> None:
     """
     info = definition._fixtureinfo  # noqa: SLF001 - the names that nobody defines are not public
     marks = definition.iter_markers("parametrize")
-    given = {name for mark in marks for name in re.findall(r"\w+", str(mark.args[:1]))}
+    parameters = {name for mark in marks for name in re.findall(r"\w+", str(mark.args[:1]))}
     for name in info.names_closure:
         install = brought_by_companion("fixture", name)
-        if install and name not in info.name2fixturedefs and name not in given:
+        if install and name not in info.name2fixturedefs and name not in parameters:
             raise pytest.Collector.CollectError(
                 f"{definition.nodeid}: fixture {name!r} is not installed. {install}"
             )

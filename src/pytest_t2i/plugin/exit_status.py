@@ -45,7 +45,6 @@ def stopped_at_failure(session: pytest.Session) -> bool:
 
 
 def exit_status_of(record: RunRecord) -> int:
-    """Return the exit status of a run in which no test failed."""
     from pytest_t2i.data import Outcome
 
     if record.outcome is Outcome.INTERRUPTED:
@@ -53,10 +52,10 @@ def exit_status_of(record: RunRecord) -> int:
     return INCONCLUSIVE_STATUS if record.sets_status else int(pytest.ExitCode.OK)
 
 
-def worst(statuses: Iterable[int]) -> int:
+def worst_status(statuses: Iterable[int]) -> int:
     """Return the worst exit status of several models.
 
-    >>> worst([0, 6, 0]), worst([6, 1])
+    >>> worst_status([0, 6, 0]), worst_status([6, 1])
     (6, 1)
     """
     return int(min(statuses, key=WORST.index))

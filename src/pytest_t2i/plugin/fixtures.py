@@ -90,7 +90,6 @@ def skip_without_model(config: pytest.Config, items: Iterable[pytest.Item]) -> N
 
 
 def _asks_for_an_audit(config: pytest.Config, item: pytest.Item) -> bool:
-    """Whether a test asks for a fixture that no plugin has here and an audit would bring."""
     info = getattr(item, "_fixtureinfo", None)
     if info is None:
         return False

@@ -44,7 +44,6 @@ def _select(item: pytest.Item, markers: list[pytest.Mark]) -> Selection:
 
 
 def _keywords_of(config: pytest.Config) -> Mapping[str, Keyword]:
-    """Return the marker's keywords that audits declare, by name."""
     audits = audits_of_project(config)
     return {name: keyword for audit in audits for name, keyword in audit.keywords.items()}
 

@@ -60,11 +60,11 @@ def search_project(config: pytest.Config, args: Sequence[str]) -> None:
         from pytest_t2i.adapters.registry import search
 
         here = config.invocation_params.dir
-        named = [here / arg.partition("::")[0] for arg in args if not arg.startswith("-")]
-        folders = [path.parent if path.suffix == ".py" else path for path in named]
+        paths = [here / arg.partition("::")[0] for arg in args if not arg.startswith("-")]
+        folders = [path.parent if path.suffix == ".py" else path for path in paths]
         # The value of an option may be no name of a file at all: os.path.isfile then says no.
-        own = [folder for folder in folders if isfile(folder / "conftest.py")]  # noqa: PTH113
-        for folder in (here, project_folder(config), *own):
+        with_conftest = [folder for folder in folders if isfile(folder / "conftest.py")]  # noqa: PTH113
+        for folder in (here, project_folder(config), *with_conftest):
             search(folder)
 
 
@@ -75,7 +75,6 @@ SETTINGS = pytest.StashKey["Settings"]()
 
 
 def are_given(config: pytest.Config) -> bool:
-    """Whether the command line or the ini file has any option of ours."""
     on_command_line = any(config.getoption(option.ini) is not None for option in OPTIONS)
     return on_command_line or any(_in_ini(config, option.ini) for option in OPTIONS)
 
@@ -165,7 +164,6 @@ def ini_text(config: pytest.Config, key: str, between: str = ",") -> str:
 
 
 def _native(config: pytest.Config, key: str) -> Any:
-    """Return the value of a key in a file of pytest whose values have types."""
     from pytest_t2i.reading import read_toml
 
     table = read_toml(config.inipath) if config.inipath else {}
@@ -195,7 +193,6 @@ OF_FOLDERS = ("images", "people")
 
 
 def _places_beside_ini(config: pytest.Config, option: str, value: str) -> str:
-    """Resolve the folders and files of a value, or of several separated by commas."""
     if project_folder(config) == Path.cwd():
         return value
     # The name of a folder may hold a comma.
@@ -264,10 +261,10 @@ def keep_rootdir(config: Any, parser: Any, args: list[str]) -> None:
         config._checkversion()  # noqa: SLF001
         config.pluginmanager.consider_preparse(args, exclude_only=False)
         config._validate_plugins()  # noqa: SLF001
-    known = parser.parse_known_args(args, namespace=copy.copy(config.option))
-    if known.confcutdir is None:
-        known.confcutdir = str(config.inipath.parent if config.inipath else config.rootpath)
-    config.known_args_namespace = known
+    options = parser.parse_known_args(args, namespace=copy.copy(config.option))
+    if options.confcutdir is None:
+        options.confcutdir = str(config.inipath.parent if config.inipath else config.rootpath)
+    config.known_args_namespace = options
 
 
 def check_spelling(parser: Any, args: Sequence[str]) -> None:

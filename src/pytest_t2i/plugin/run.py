@@ -86,7 +86,6 @@ def _model(settings: Settings) -> Iterator[str]:
 
 
 def _images(settings: Settings) -> Iterator[str]:
-    """Return the parts of the line about the images and the store."""
     if not settings.model:
         # A run that only evaluates detectors makes no images: no number of images, no seed.
         yield f"labelled images of {settings.labels}"
@@ -121,7 +120,6 @@ class Aside:
             os.write(self._stream, f"\nt2i: {line}\n".encode(errors="replace"))
 
     def close(self) -> None:
-        """Close the stream."""
         if self._stream is not None:
             with suppress(OSError):
                 os.close(self._stream)
@@ -317,7 +315,6 @@ class Run:
     # fixtures
 
     def test(self, item: pytest.Item) -> SelectedTest:
-        """Return the selected test of a running item."""
         if self.error is not None:
             pytest.fail(self.error, pytrace=False)
         if self.stopped is not None:

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_t2i.errors import T2IError
 from pytest_t2i.files import file_name, from_here
-from pytest_t2i.plugin.exit_status import WORST, worst
+from pytest_t2i.plugin.exit_status import WORST, worst_status
 from pytest_t2i.reporting.report_folders import remove_link
 from pytest_t2i.settings import Settings
 
@@ -57,7 +57,7 @@ def run_each(config: pytest.Config, settings: Settings, models: Sequence[str]) -
     except KeyboardInterrupt:
         return int(pytest.ExitCode.INTERRUPTED)
     _compare_runs(settings, folders)
-    return worst(statuses)
+    return worst_status(statuses)
 
 
 def _with_options(args: Sequence[str], more: Sequence[str]) -> list[str]:

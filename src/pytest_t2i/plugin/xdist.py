@@ -73,7 +73,6 @@ class Workers:
         node.workerinput[RUN_ID] = self._session.components.run_id
 
     def follow_progress(self) -> None:
-        """Show the workers' progress until they are done."""
         follower = Follower(_progress_file(self._session), progress_of_pytest(self._config))
 
         def follow() -> None:
@@ -107,7 +106,7 @@ class Workers:
         counted = self._counted()
         if not self._parts:
             return False
-        self._session.work = merged(part.work for part in self._parts)
+        self._session.work = _merged(part.work for part in self._parts)
         self._session.work.paid, self._session.work.judge_paid, self._session.work.faults = counted
         if (mitigating := self._session.components.mitigating()) is not None:
             mitigating.adopt(self._parts[0].counterparts)
@@ -188,11 +187,10 @@ def _made(session: Session) -> str:
 
 
 def _progress_file(session: Session) -> Path:
-    """Return the file to which the worker that makes images writes its progress."""
     return session.store.folder / "locks" / f"{session.components.run_id}.progress"
 
 
-def merged(parts: Iterable[Work]) -> Work:
+def _merged(parts: Iterable[Work]) -> Work:
     """Return the sum of several workers' counts."""
     total = Work()
     for part in parts:

@@ -413,7 +413,6 @@ class _Spoken(msgspec.Struct, forbid_unknown_fields=True):
     sources: dict[Variant, str] = {}
 
     def language(self) -> Grammar:
-        """Return the language."""
         articles = tuple(tuple(self.articles.get(variant, ())) for variant in Variant)
         patterns = tuple(self.patterns.get(variant, "") for variant in Variant)
         return Grammar(self.name, articles, self.pair, patterns)
@@ -482,7 +481,6 @@ def _axis(path: Path, name: str, plain: Any) -> Axis:
 
 
 def _sentences(path: Path, where: str, table: _Table) -> tuple[tuple[str, str], ...]:
-    """Return the sentences of an axis."""
     if table.sentences is None:
         return ()
     missing = [word for word in table.concepts if word not in table.sentences]

@@ -212,7 +212,6 @@ def _reason(caption: str, captions: Mapping[str, None]) -> tuple[str, Iterable[s
 
 
 def _captions(path: Path, text: str) -> tuple[str, list[str]]:
-    """Return the name of the format, and every caption of the file."""
     if text.lstrip()[:1] in ("{", "["):
         name, captions = _of_json(path, parse_json(path, text))
     else:

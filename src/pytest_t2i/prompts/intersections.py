@@ -58,11 +58,11 @@ def combination(parts: Sequence[Part]) -> Prompt:
             f"axis {spoken[0].name!r}: an axis with a [language] cannot be crossed. Write its "
             "combinations as words of one axis"
         )
-    several = [part.axis for part in parts if part.axis.further_templates]
-    if len(several) > 1:
+    axes_with_templates = [part.axis for part in parts if part.axis.further_templates]
+    if len(axes_with_templates) > 1:
         raise ConfigurationError(
             "a combination takes several templates of one axis, got those of "
-            f"{', '.join(axis.name for axis in several)}"
+            f"{', '.join(axis.name for axis in axes_with_templates)}"
         )
     prompt = Prompt(
         "",
@@ -70,9 +70,9 @@ def combination(parts: Sequence[Part]) -> Prompt:
         ", ".join(part.concept for part in parts),
         parts=tuple((part.axis.name, part.concept) for part in parts),
     )
-    if not several:
+    if not axes_with_templates:
         return replace(prompt, text=_text(parts))
-    (axis,) = several
+    (axis,) = axes_with_templates
 
     def text(template: str) -> str:
         single = axis.worded(template)

@@ -98,7 +98,6 @@ def _some_of(
 
 
 def _times_absent(sizes: Sequence[int], words: float) -> int:
-    """Return how often to list "no word" in each axis, so that ``words`` are drawn on average."""
     absent = 1
     while sum(size / (size + absent) for size in sizes) > words:
         absent += 1

@@ -74,14 +74,13 @@ class CurveChart:
             )
         _check_lengths(self.title, self.steps, (*self.band, *self.curves))
         # Anything but a data URI would make the page fetch a picture.
-        if other := next((each for each in self.strips if not PICTURE.fullmatch(each)), ""):
+        if no_picture := next((strip for strip in self.strips if not PICTURE.fullmatch(strip)), ""):
             raise ValueError(
-                f"chart {self.title!r}: expected strips as {JPEG}..., got {other!r:.80}"
+                f"chart {self.title!r}: expected strips as {JPEG}..., got {no_picture!r:.80}"
             )
 
     @property
     def steps(self) -> int:
-        """The number of steps of the mean curve."""
         return len(self.mean)
 
 
@@ -298,7 +297,6 @@ class Table:
         return cls(caption, names, rows, best=best, styles=styles, **more)
 
     def style(self, column: int) -> Form:
-        """Return the format of a column's numbers."""
         return self.styles[column] if column < len(self.styles) else self.form
 
     def __post_init__(self) -> None:

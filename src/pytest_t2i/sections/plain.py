@@ -69,10 +69,12 @@ def _plain(value: Any) -> Any:
     if name in KINDS:
         unsaid = _defaults(name)
         fields_ = {key: getattr(value, key) for key in _hints(name)}
-        said = {key: each for key, each in fields_.items() if each != unsaid.get(key, MISSING)}
+        said = {
+            key: content for key, content in fields_.items() if content != unsaid.get(key, MISSING)
+        }
         return {KIND: name} | {key: _plain(each) for key, each in said.items()}
     if isinstance(value, tuple):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     if value is None or isinstance(value, str | int | float):
         return value
     raise ValueError(f"expected blocks of pytest_t2i.sections, got {type(value).__name__}")
@@ -85,7 +87,12 @@ def _value(plain: Any, hint: Any) -> Any:
         return _record(plain, allowed)
     if isinstance(plain, list):
         return _items(plain, allowed)
-    literals = [each for member in allowed for each in get_args(member) if _is_literal(member)]
+    literals = [
+        literal
+        for member in allowed
+        for literal in get_args(member)
+        if (get_origin(member) is Literal)
+    ]
     kinds = tuple(member for member in allowed if isinstance(member, type))
     # A whole number stands for a number; a flag for neither.
     kinds += (int,) if float in kinds else ()
@@ -97,17 +104,17 @@ def _value(plain: Any, hint: Any) -> Any:
 
 def _record(plain: dict[str, Any], allowed: tuple[Any, ...]) -> Any:
     name = plain.get(KIND)
-    given = {key: value for key, value in plain.items() if key != KIND}
+    values = {key: value for key, value in plain.items() if key != KIND}
     if name == "Outcome" and Outcome in allowed:
-        return Outcome(str(given.get("value")))
+        return Outcome(str(values.get("value")))
     kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None or kind not in allowed:
         raise ValueError(f"expected {_words(allowed)}, got {name!r:.80}")
     hints = _hints(str(name))
-    if unknown := given.keys() - hints.keys():
+    if unknown := values.keys() - hints.keys():
         raise ValueError(f"{name}: unknown keys {sorted(unknown)!r:.80}")
     try:
-        return kind(**{key: _value(value, hints[key]) for key, value in given.items()})
+        return kind(**{key: _value(value, hints[key]) for key, value in values.items()})
     except TypeError as error:
         raise ValueError(f"{name}: {error}") from None
 
@@ -116,7 +123,7 @@ def _items(plain: list[Any], allowed: tuple[Any, ...]) -> tuple[Any, ...]:
     for member in allowed:
         kinds = get_args(member) if get_origin(member) is tuple else ()
         if kinds and kinds[-1] is ...:
-            return tuple(_value(each, kinds[0]) for each in plain)
+            return tuple(_value(item, kinds[0]) for item in plain)
         if kinds and len(kinds) == len(plain):
             return tuple(_value(each, kind) for each, kind in zip(plain, kinds, strict=True))
     raise ValueError(f"expected {_words(allowed)}, got a list of {len(plain)}")
@@ -124,10 +131,6 @@ def _items(plain: list[Any], allowed: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _members(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-
-
-def _is_literal(member: Any) -> bool:
-    return get_origin(member) is Literal
 
 
 def _words(allowed: tuple[Any, ...]) -> str:
@@ -141,7 +144,6 @@ def _hints(name: str) -> dict[str, Any]:
 
 @cache
 def _defaults(name: str) -> dict[str, Any]:
-    """The values that a record has without being given any."""
     kind: Any = KINDS[name]
     if is_dataclass(kind):
         return {field.name: field.default for field in fields(kind) if field.default is not MISSING}

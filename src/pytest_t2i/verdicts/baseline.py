@@ -99,7 +99,6 @@ class RecordedValue:
         return record_check(self.check, measurement.compared)
 
     def _found(self, measurement: Measurement, level: float) -> Found:
-        """Return the change at a level, with its verdict."""
         change = self._change_at(measurement, level)
         differences = (f"differs from the {self.run.against}: {d}" for d in self.run.differences)
         change = change._replace(remarks=(*change.remarks, *differences))
@@ -191,7 +190,6 @@ def worsening(
 
 
 def _difference(metric: MetricInfo, before: Interval, after: Interval, level: float) -> Interval:
-    """Return the interval of the worsening, by a normal approximation."""
     sign = -1.0 if metric.worse == "lower" else 1.0
     change = sign * (after.estimate - before.estimate)
     reach = NormalDist().inv_cdf(level) * math.hypot(_spread(before), _spread(after))

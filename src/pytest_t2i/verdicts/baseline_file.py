@@ -46,12 +46,10 @@ class RecordedPrompt:
 
     @property
     def male(self) -> int:
-        """Number of images labelled male."""
         return self.said.count("male")
 
     @property
     def female(self) -> int:
-        """Number of images labelled female."""
         return self.said.count("female")
 
 
@@ -328,7 +326,6 @@ def _short(condition: object) -> str:
 def check_comparable(
     recorded: Baseline, now: Mapping[str, Any], prompts: Sequence[Prompt], *, force: bool
 ) -> list[str]:
-    """Return the differences between the conditions of a baseline and of this run."""
     before, after = _flat(recorded.conditions), _flat(now)
     differences = [
         f"{key}: baseline {_short(before.get(key))}, now {_short(after.get(key))}"

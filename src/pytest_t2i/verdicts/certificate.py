@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
@@ -94,9 +94,6 @@ class Certificate:
     """All images together first, then each attribute, then all attributes crossed."""
     rubric: str | None = None
     """Digest of the rubric of a judge that reads one; null for other detectors."""
-    agreement: Number | None = None
-    """Share of equal labels of two calls on the same images; null for a detector that is a
-    function of the image."""
     version: str | None = None
     """Version that a judge behind an endpoint reported; null for other detectors."""
     abstained: Count | None = None
@@ -122,7 +119,6 @@ class Certificate:
         }
 
     def to_json(self) -> str:
-        """Return the text of the file."""
         return json.dumps(msgspec.to_builtins(self), indent=1, ensure_ascii=False) + "\n"
 
 
@@ -175,9 +171,6 @@ def error_rates(
     return ErrorRates(ends[MALE], ends[FEMALE])
 
 
-class CertifiedErrors(NamedTuple):
-    """The errors that a certificate allows in the pictures of one measurement."""
-
-    rates: ErrorRates
-    basis: str
-    """What the rates are taken from, in words."""
+CertifiedErrors = tuple["ErrorRates", str]
+"""The errors that a certificate allows in the pictures of one measurement, and where they are taken
+from, in words."""

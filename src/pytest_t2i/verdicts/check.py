@@ -155,7 +155,6 @@ NO_INTERVAL: Mapping[str, Any] = MappingProxyType(
 
 
 def check_of(test: str, reached: Reached, operator: Sign) -> Check:
-    """Return the check of a verdict on a measurement."""
     measurement, verdict = reached.question.measurement, reached.verdict
     interval, change = verdict.interval, reached.change
     return Check(
@@ -182,7 +181,6 @@ def check_of(test: str, reached: Reached, operator: Sign) -> Check:
 
 
 def _of_measurement(measurement: Measurement, change: Change | None) -> Iterator[Caveat]:
-    """Yield what the measurement and its change say beside the verdict."""
     if change is not None:
         yield how_decided(change.decided_by)
         yield from map(caveat_of, change.moved)

@@ -102,10 +102,8 @@ def judge(
         return Verdict(by_interval, interval, limit, message=message)
     outcome = by_interval if decide(evidence, level) is by_interval else Outcome.INCONCLUSIVE
     if outcome is not by_interval:
-        others = (
-            f" at the one error level of its {members} checks" if members > 1 else " as a whole"
-        )
-        message += KEPT_OPEN.format(by_interval, others)
+        scope = f" at the one error level of its {members} checks" if members > 1 else " as a whole"
+        message += KEPT_OPEN.format(by_interval, scope)
     p_value = evidence.within if outcome is Outcome.PASS else evidence.beyond
     labelled = None if evidence.labelled is None else decide(Evidence(*evidence.labelled), level)
     return Verdict(outcome, interval, limit, p_value, message=message, labelled=labelled)

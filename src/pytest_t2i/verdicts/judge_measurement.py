@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_t2i.data import Direction, Limit, MetricInfo, Outcome, Verdict
+from pytest_t2i.data import Limit, MetricInfo, Outcome, Verdict
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.images_to_decide import more_images
 from pytest_t2i.verdicts.measurement import Measurement
-
-
-def _direction_of(metric: MetricInfo) -> Direction:
-    """Return the worse direction of a measurement as judged, possibly of its absolute value."""
-    return "lower" if metric.worse == "lower" else "higher"
 
 
 def as_judged(measurement: Measurement) -> Measurement:
@@ -40,7 +35,7 @@ def by_evidence(measurement: Measurement, limit: Limit, level: float) -> Verdict
     if measurement.family is not None:
         worse = measurement.metric.worse
         return measurement.family.verdicts(limit, worse, level)[measurement.place]
-    worse = _direction_of(measurement.metric)
+    worse = "lower" if measurement.metric.worse == "lower" else "higher"
     evidence = None
     if measurement.evidence is not None and measurement.interval is not None:
         evidence = measurement.evidence(limit.bound, level)

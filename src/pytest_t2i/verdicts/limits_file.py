@@ -96,7 +96,6 @@ def _check_bounds_agree(
 
 
 def look_up(name: str, limits: Mapping[str, Limit], file: Path | None) -> Limit:
-    """Return the limit of this name."""
     if not limits and file is None:
         raise ConfigurationError(f"limit {name!r} is not known. {NO_FILE}")
     if name not in limits:
@@ -117,11 +116,8 @@ def read_limits(path: Path) -> dict[str, Limit]:
     ``[similarity_gap.image]`` is ``similarity_gap.image``. A value is a number, or a table of
     limit, reason and author. FileFormatError names the key.
     """
-    return _limits_in_table(path, read_toml(path))
-
-
-def _limits_in_table(path: Path, table: Mapping[str, Any]) -> dict[str, Limit]:
-    """Return the limits of the table of a limits file, by name; FileFormatError names the key."""
+    # The limits of the table of a limits file, by name; FileFormatError names the key.
+    table = read_toml(path)
     limits: dict[str, Limit] = {}
     _collect(path, table, "", limits)
     return limits
@@ -204,7 +200,6 @@ def _check_part(name: str) -> None:
 
 
 def metric_of_limit(name: str) -> MetricInfo:
-    """Return the metric that a limit's name begins with."""
     base = name.partition(".")[0]
     if base not in INFO:
         load_registered_metrics()

@@ -46,10 +46,12 @@ def reach(
     if because := why_void(question, caveats):
         without = question.measurement.without_evidence(because)
         question = replace(question, measurement=without)
-    found, held = at_levels(levels_of(question, caveats), partial(decide, question.measurement))
+    found, held_back = at_levels(
+        levels_of(question, caveats), partial(decide, question.measurement)
+    )
     verdict = found.verdict
-    if held:
-        text = f"{held}; {verdict.message}" if verdict.message else held
+    if held_back:
+        text = f"{held_back}; {verdict.message}" if verdict.message else held_back
         open_ = verdict.outcome is Outcome.FAIL
         outcome = Outcome.INCONCLUSIVE if open_ else verdict.outcome
         verdict = replace(verdict, outcome=outcome, message=text)
@@ -61,10 +63,10 @@ def reach(
 
 def at_levels(levels: Levels, decide: Callable[[float], Found]) -> tuple[Found, str]:
     """Return what is decided, and why it does not fail although it would at its own level."""
-    found = decide(levels.own)
-    if levels.to_fail is None or found.verdict.outcome is not Outcome.FAIL:
-        return found, ""
+    verdict = decide(levels.own)
+    if levels.to_fail is None or verdict.verdict.outcome is not Outcome.FAIL:
+        return verdict, ""
     if levels.to_fail >= 1.0:
-        return found, levels.held
+        return verdict, levels.held
     strict = decide(max(levels.to_fail, levels.own))
     return strict, "" if strict.verdict.outcome is Outcome.FAIL else levels.held

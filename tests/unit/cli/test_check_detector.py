@@ -152,7 +152,6 @@ def test_several_columns_are_crossed(by_age, capsys):
     assert plain["splits"][1]["edges"] == [30.0]
     assert plain["images"] == 80
     assert plain["rubric"] is None
-    assert plain["agreement"] is None
 
 
 def test_equal_groups_have_no_weak_one(by_age, capsys):

@@ -14,7 +14,7 @@ from PIL import Image
 from pytest_t2i.data import Generated, GenerationSettings, Prompt, Request
 from pytest_t2i.errors import OutOfDeviceMemoryError
 from pytest_t2i.generation import processes
-from pytest_t2i.generation.batch_size import BatchSize, Found, device_of, remember, remembered
+from pytest_t2i.generation.batch_size import BatchSize, FoundSize, device_of, remember, remembered
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.executors import InProcess
 from pytest_t2i.generation.generate import Runner
@@ -77,7 +77,7 @@ def test_batches_grow_while_they_make_more_images_a_second(kind):
     model, size = kind(), BatchSize(16, {})
     run(model, 1000, size)
     assert set(model.batches) >= {1, 4, 16, 64}
-    assert size.known == {PLACE: Found(64, is_settled=True)}
+    assert size.known == {PLACE: FoundSize(64, is_settled=True)}
 
 
 @pytest.mark.parametrize(("takes", "best"), [(1.0, 16), (4.0, 4), (1000.0, 1)])
@@ -113,7 +113,7 @@ def test_the_time_between_batches_counts():
     executor = InProcess("m", lambda: model, size, print, lambda: model.now)
     for _ in executor.run(iter(requests(100))):
         model.now += 1.0
-    assert size.known == {PLACE: Found(16, is_settled=True)}
+    assert size.known == {PLACE: FoundSize(16, is_settled=True)}
 
 
 def test_the_first_batch_of_a_size_may_wait_for_what_is_set_up():
@@ -129,16 +129,16 @@ def test_memory_that_ends_at_eight_leaves_four(kind):
     model, size, notes = kind(fits=7), BatchSize(16, {}), []
     made = run(model, 60, size, notes)
     assert sorted(request.seed for request, _ in made) == list(range(60))
-    assert size.known == {PLACE: Found(4, is_settled=True)}
+    assert size.known == {PLACE: FoundSize(4, is_settled=True)}
     assert "out of device memory: going on with 4 images per batch" in notes
     # Memory that ends later, as detectors are there now, is remembered, too.
     model.fits = 3
     run(model, 10, size)
-    assert size.known == {PLACE: Found(2, is_settled=True)}
+    assert size.known == {PLACE: FoundSize(2, is_settled=True)}
 
 
 def test_what_is_known_is_used_at_once_and_each_size_of_picture_is_another_thing():
-    known = {PLACE: Found(4, is_settled=True), "a GPU, 128 x 128": Found(2)}
+    known = {PLACE: FoundSize(4, is_settled=True), "a GPU, 128 x 128": FoundSize(2)}
     model = OnGpu(fixed=0.0)
     run(model, 9, BatchSize(16, known))
     assert model.batches == [4, 4, 1]
@@ -157,15 +157,18 @@ def test_a_given_size_stays_and_so_does_that_of_a_processor(size, device):
     model = OnGpu(provenance={"device_name": device})
     run(model, 18, size)
     assert model.batches == [6, 6, 6]
-    assert (size.told, size.words) == (None, "")
+    assert (size.found, size.words) == (None, "")
 
 
 def test_images_whose_network_is_watched_find_a_size_of_their_own():
-    model, size = OnGpuInALane(takes=2.0, fits=2), BatchSize(16, {PLACE: Found(4, is_settled=True)})
+    model, size = (
+        OnGpuInALane(takes=2.0, fits=2),
+        BatchSize(16, {PLACE: FoundSize(4, is_settled=True)}),
+    )
     watched = [Request("a", s, SETTINGS, observe=frozenset({"attention"})) for s in range(8)]
     executor = InProcess("m", lambda: model, size, print, lambda: model.now)
     assert len(list(executor.run(iter(watched)))) == 8
-    assert size.known == {PLACE: Found(4, is_settled=True)}
+    assert size.known == {PLACE: FoundSize(4, is_settled=True)}
 
 
 def test_the_device_is_that_of_the_model_within():
@@ -250,9 +253,9 @@ def test_what_cannot_be_used_is_one_line_and_found_anew(rig, tmp_path, damage):
 
 def test_a_row_that_was_changed_is_as_if_absent(tmp_path):
     store = Store(tmp_path / "store")
-    remember(store, "1", {PLACE: Found(8, is_settled=True)})
-    assert remembered(store, "1", print) == {PLACE: Found(8, is_settled=True)}
-    remember(store, "1", {"another GPU, 64 x 64": Found(2)})
+    remember(store, "1", {PLACE: FoundSize(8, is_settled=True)})
+    assert remembered(store, "1", print) == {PLACE: FoundSize(8, is_settled=True)}
+    remember(store, "1", {"another GPU, 64 x 64": FoundSize(2)})
     assert set(remembered(store, "1", print)) == {PLACE, "another GPU, 64 x 64"}
     store._connection.execute("UPDATE facts SET value = replace(value, '8', '64')")
     assert remembered(store, "1", print) == {}
@@ -262,7 +265,7 @@ def test_a_row_that_was_changed_is_as_if_absent(tmp_path):
 def test_a_process_divides_what_it_is_given_and_tells_what_it_found(monkeypatch):
     model = OnGpu(takes=4.0)
     processes._Own.notes = []
-    known: dict[str, Found] = {}
+    known: dict[str, FoundSize] = {}
     processes._Own.executor = InProcess(
         "m", lambda: model, BatchSize(16, known), print, lambda: model.now
     )
@@ -277,4 +280,4 @@ def test_a_process_divides_what_it_is_given_and_tells_what_it_found(monkeypatch)
     assert model.batches[:9] == [1, 1, 1, 4, 4, 4, 1, 16, 16]
     assert given[0] == 16
     assert given[-2] == size.now == 4
-    assert size.known == {PLACE: Found(4, is_settled=True)}
+    assert size.known == {PLACE: FoundSize(4, is_settled=True)}

@@ -10,21 +10,21 @@ import pytest
 
 from pytest_t2i.data import Box, Detection, FoundObject, Mask, Undetected
 from pytest_t2i.errors import DetectorError
-from pytest_t2i.generation.detector_calls import checked, checked_objects
+from pytest_t2i.generation.detector_calls import checked_detection, checked_objects
 
 LABELS = ("male", "female")
 
 
 def test_scores_become_plain_numbers():
     given = Detection("male", scores={"male": np.float32(0.5), "female": 1})
-    kept = checked(given, LABELS, "mine")
+    kept = checked_detection(given, LABELS, "mine")
     assert kept.scores == {"male": 0.5, "female": 1.0}
     assert {type(score) for score in kept.scores.values()} == {float}
 
 
 def test_undetected_needs_no_label():
     given = Detection(None, Undetected.NO_FACE)
-    assert checked(given, LABELS, "mine") == given
+    assert checked_detection(given, LABELS, "mine") == given
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_undetected_needs_no_label():
 )
 def test_what_may_not_be_kept_names_the_detector(given, problem):
     with pytest.raises(DetectorError, match="detector 'mine'") as raised:
-        checked(given, LABELS, "mine")
+        checked_detection(given, LABELS, "mine")
     assert problem in str(raised.value)
 
 

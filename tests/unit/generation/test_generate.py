@@ -29,7 +29,7 @@ from pytest_t2i.errors import (
     OutOfDeviceMemoryError,
     StoreError,
 )
-from pytest_t2i.generation import generate
+from pytest_t2i.generation import generate, missing_images
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.generate import Runner
 from pytest_t2i.generation.plan import DetectorRef, Need, Plan, RequestSettings
@@ -350,7 +350,7 @@ def test_seeds_of_prompts_are_unrelated_and_grow():
 def test_every_image_is_looked_up_a_few_times_however_many_there_are(rig, monkeypatch):
     looked_up = []
     images = rig.store.images
-    monkeypatch.setattr("pytest_t2i.generation.generate.CLAIMED", 16)
+    monkeypatch.setattr("pytest_t2i.generation.missing_images.CLAIMED", 16)
     monkeypatch.setattr(rig.store, "images", lambda keys: looked_up.extend(keys) or images(keys))
     rig.run(need(NURSE, range(256)), batch=16)
     assert len(looked_up) <= 6 * 256
@@ -367,22 +367,27 @@ def test_what_is_no_picture_names_the_model(rig, mode):
 def test_a_run_that_waits_says_once_for_whom_and_gives_up_after_a_quarter_of_an_hour(
     rig, monkeypatch
 ):
-    seconds, notes = [0.0], []
+    seconds, notes, stored = [5000.0], [], {}
     clock = SimpleNamespace(monotonic=lambda: seconds[0], sleep=lambda _: None)
-    monkeypatch.setattr(generate, "time", clock)
+    monkeypatch.setattr(missing_images, "time", clock)
     monkeypatch.setattr(rig.store, "owners", lambda _: ["run 7"])
-    others = generate.WaitForOthers(rig.store, notes.append)
-    for now, missing, notes_so_far in [
-        (5000.0, ["a", "b"], 0), (5009.0, ["a", "b"], 0), (5011.0, ["a", "b"], 1),
-        (5899.0, ["a", "b"], 1), (5900.5, ["a"], 1), (5912.0, ["a"], 2),
+    monkeypatch.setattr(rig.store, "images", lambda _: stored)
+    plan = Plan(RequestSettings(GenerationSettings()))
+    plan.add(need(NURSE, [1, 2]))
+    keys = list(Runner(rig.components, rig.store).keys(plan).values())
+    missing = missing_images.MissingImages(rig.store, plan, notes.append)
+    for now, number, notes_so_far in [
+        (5000.0, 2, 0), (5009.0, 2, 0), (5011.0, 2, 1),
+        (5899.0, 2, 1), (5900.5, 1, 1), (5912.0, 1, 2),
     ]:  # fmt: skip
         seconds[0] = now
-        others.wait(missing)
+        stored.update(dict.fromkeys(keys[number:], SimpleNamespace(file="")))
+        missing.look_again(0)
         assert len(notes) == notes_so_far
     assert notes[0] == "waiting for 2 images that other processes make: run 7"
     seconds[0] = 6801.0
     with pytest.raises(StoreError, match="run 7 claimed 1 image, and finished none for 15"):
-        others.wait(["a"])
+        missing.look_again(0)
 
 
 def test_libraries_that_load_slowly_show_a_sign_of_life(rig, monkeypatch):

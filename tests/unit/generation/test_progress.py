@@ -10,7 +10,7 @@ from time import sleep
 import pytest
 
 from pytest_t2i.generation import progress
-from pytest_t2i.generation.progress import Bar, Follower, Lines, Shared
+from pytest_t2i.generation.progress import Follower, Lines, ProgressBar, Shared
 
 
 def test_plain_lines_come_every_ten_seconds_and_at_the_end():
@@ -66,7 +66,7 @@ def test_a_batch_that_takes_long_shows_signs_of_life(monkeypatch):
 
 def test_the_bar_shows_what_is_done():
     file = io.StringIO()
-    bar = Bar(file)
+    bar = ProgressBar(file)
     bar.start("making images", 4)
     bar.advance(4)
     bar.say("a note")
@@ -81,7 +81,7 @@ def test_the_bar_keeps_the_count_and_the_time_left(monkeypatch, columns, title):
     """Under 80 columns a long name of a model has taken the place of both."""
     monkeypatch.setenv("COLUMNS", str(columns))
     file = Terminal()
-    bar = Bar(file)
+    bar = ProgressBar(file)
     bar.start(title, 36_000)
     bar.advance(9_000)
     sleep(0.01)  # a speed needs two times

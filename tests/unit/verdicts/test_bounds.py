@@ -13,7 +13,7 @@ from pytest_t2i.statistics.planning import Design, prompt_power
 from pytest_t2i.verdicts import judge
 from pytest_t2i.verdicts.caveats.built_in import BUILT_IN
 from pytest_t2i.verdicts.caveats.seams import Question
-from pytest_t2i.verdicts.caveats.undetected import Undetected
+from pytest_t2i.verdicts.caveats.undetected import UndetectedImages
 from pytest_t2i.verdicts.check import check_of
 from pytest_t2i.verdicts.images_to_decide import more_by_interval, more_by_power
 from pytest_t2i.verdicts.judge_measurement import never_beyond, verdict_of
@@ -165,7 +165,7 @@ def test_without_any_label_the_undetected_are_what_is_wanting(bounds):
         INFO["model_bias_score"], "model", None, worst_case=bounds, absent="none of 9 is clear"
     )
     verdict = verdict_of(nothing, limit, 0.95)
-    caveat = Undetected().remark(Question(nothing, "limit", 0.3), verdict)
+    caveat = UndetectedImages().remark(Question(nothing, "limit", 0.3), verdict)
     assert verdict.message == "none of 9 is clear"
     assert bool(caveat and caveat.lacks) is bool(bounds)
 

@@ -10,7 +10,6 @@ from pytest_t2i.statistics.detector_errors import ErrorRates
 from pytest_t2i.verdicts.caveats.certificate import CertifiedCase, certified_case
 from pytest_t2i.verdicts.certificate import (
     Certificate,
-    CertifiedErrors,
     GroupErrors,
     Split,
     read_certificate,
@@ -47,7 +46,7 @@ def test_a_verdict_holds_at_small_errors_only(low, high, most_errors, outcome):
     )
     limit, errors = Limit(SCORE.name, 0.3, "a reason"), (0.0, most_errors)
     verdict = verdict_of(measurement, limit, 0.95)
-    rates = CertifiedErrors(ErrorRates(errors, errors), "all images")
+    rates = (ErrorRates(errors, errors), "all images")
     case = certified_case(measurement, verdict, rates, 0.95)
     assert case.outcome is outcome
     assert case.hangs is (outcome is Outcome.INCONCLUSIVE)

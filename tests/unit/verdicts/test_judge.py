@@ -12,7 +12,7 @@ from pytest_t2i.data import TIE, Bounds, Evidence, Interval, Limit, Outcome, Ver
 from pytest_t2i.metrics import INFO
 from pytest_t2i.verdicts import judge as verdicts
 from pytest_t2i.verdicts.caveats.seams import Question
-from pytest_t2i.verdicts.caveats.undetected import Undetected
+from pytest_t2i.verdicts.caveats.undetected import UndetectedImages
 from pytest_t2i.verdicts.images_to_decide import more_by_interval
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -155,7 +155,7 @@ def test_a_family_is_judged_member_by_member() -> None:
 
 def remark_on(verdict: Verdict, bounds: Bounds | None):
     seen = Measurement(INFO["model_bias_score"], "model", verdict.interval, worst_case=bounds)
-    return Undetected().remark(Question(seen, "limit", 0.5), verdict)
+    return UndetectedImages().remark(Question(seen, "limit", 0.5), verdict)
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,6 @@ class Crowd(Unit, _Measured):
         return f"<Crowd of {self.id}: {in_words(self.pictures)}>"
 
     def first(self, images: int) -> Self:
-        """Return the crowd of the first pictures alone."""
         return replace(super().first(images), pictures=self.pictures[:images])
 
     def _measured(self, contrast: Contrast) -> Measurement:
@@ -117,7 +116,6 @@ class Crowd(Unit, _Measured):
 def crowd_of(
     prompt: Prompt, pictures: Iterable[ShownCrowd], level: float, alike: float = 0.0
 ) -> Crowd:
-    """Return the people in the pictures of a prompt."""
     pictures = tuple(pictures)
     gaps = [math.nan if picture.gap is None else picture.gap for picture in pictures]
     return Crowd(prompt, {ARM: gaps}, level, alike=alike, pictures=pictures)
@@ -140,7 +138,6 @@ class Crowds(Units[Crowd], _Measured):
 
     @property
     def pictures(self) -> tuple[ShownCrowd, ...]:
-        """The pictures of all prompts."""
         return tuple(picture for member in self.members for picture in member.pictures)
 
     @property
@@ -168,7 +165,6 @@ class Crowds(Units[Crowd], _Measured):
         )
 
     def arms(self, contrast: Contrast) -> CrowdPictures:  # type: ignore[override]
-        """Return the pictures for a metric."""
         from pytest_t2i_crowds.pictures import crowd_pictures
 
         return crowd_pictures(self.members, contrast.metric, self.alike)
@@ -213,7 +209,6 @@ def in_words(pictures: Sequence[ShownCrowd]) -> str:
 
 
 def _groups(pictures: Iterable[ShownCrowd]) -> dict[str, int]:
-    """Return label -> number of people."""
     total: Counter[str] = Counter()
     for picture in pictures:
         if picture.people:
@@ -222,7 +217,6 @@ def _groups(pictures: Iterable[ShownCrowd]) -> dict[str, int]:
 
 
 def _undetected(pictures: Iterable[ShownCrowd]) -> dict[str, int]:
-    """Return reason -> number of pictures in which nobody was found."""
     return dict(Counter(p.undetected for p in pictures if p.people is None or not p.people.number))
 
 
@@ -290,7 +284,6 @@ class CrowdAudit(ContrastAudit):
             _counting_detector(context)
 
     def arms(self, unit: Prompt) -> Mapping[str, Prompt]:
-        """Return the prompt itself."""
         return {ARM: unit}
 
     def needs(self, context: AuditContext, test: AskedTest) -> Iterable[Need]:
@@ -321,7 +314,6 @@ class CrowdAudit(ContrastAudit):
 
     @property
     def recorded_type(self) -> Any:
-        """The people of each recorded prompt."""
         from pytest_t2i_crowds.change import RECORDED
 
         return RECORDED
@@ -423,7 +415,6 @@ def _rows(crowds: Crowds, subject: str, about: Any, facts: Mapping[str, Any]) ->
 
 
 def _counting_detector(context: AuditContext) -> str:
-    """Return the name of the run's first detector that counts people by gender."""
     observations = context.observations
     for name in context.detectors:
         component = observations.components.detector(DetectorRef(name))

@@ -183,5 +183,4 @@ def _records(members: Sequence[Counted], baseline: Any) -> list[RecordedCrowd]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """Return the first names of a list, and whether there are more."""
     return ", ".join(names[:NAMED]) + (" ..." if len(names) > NAMED else "")

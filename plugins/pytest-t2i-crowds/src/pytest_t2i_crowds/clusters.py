@@ -84,7 +84,6 @@ def cluster_share_p_value(
 
 
 def _row(hits: npt.ArrayLike, sizes: npt.ArrayLike, most: float, low: float) -> Row:
-    """Return hits and sizes of the clusters with members."""
     values, members = inputs.floats("hits", hits), inputs.floats("sizes", sizes)
     inputs.same_shape(hits=values, sizes=members)
     inputs.in_range("sizes", members, 0.0, most)

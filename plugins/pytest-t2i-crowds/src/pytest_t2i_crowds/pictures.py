@@ -119,8 +119,6 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
 
 
 def share_of(label: str) -> Quantity:
-    """Return the share of one label among people."""
-
     def weigh(picture: ShownCrowd, fullest: float) -> PictureWeights:
         return _of_people(picture, fullest, lambda group: float(group == label), 0.0)
 
@@ -158,13 +156,11 @@ class CrowdPictures:
         return [row[:, 0] for row in self._weights]
 
     def _units(self, which: int) -> np.ndarray:
-        """Return value and size of each picture."""
         rows = [row[:, which] for row in self._weights if len(row)]
         return np.concatenate(rows) if rows else np.zeros((0, 2))
 
     @cached_property
     def unknown(self) -> float:
-        """Share of what weighs whose value is unknown."""
         lowest, highest = self._units(1), self._units(2)
         full = float(highest[:, 1].sum())
         reach = float(highest[:, 0].sum() - lowest[:, 0].sum())
@@ -172,7 +168,6 @@ class CrowdPictures:
 
     @property
     def has_values(self) -> bool:
-        """Whether anybody has a label."""
         return bool(self._units(0)[:, 1].sum() > 0.0)
 
     def interval(self, level: float) -> Interval | None:
@@ -190,7 +185,6 @@ class CrowdPictures:
         return math.fsum(values) / math.fsum(sizes)
 
     def signed_p_values(self, which: int, bound: float) -> tuple[float, float]:
-        """Return the p-values against "at most the bound" and against "at least the bound"."""
         values, sizes = self._units(which).T
         p_value = partial(
             cluster_share_p_value, values, sizes, bound,
@@ -199,7 +193,6 @@ class CrowdPictures:
         return p_value(), p_value(alternative="less")
 
     def p_values(self, which: int, bound: float) -> tuple[float, float]:
-        """Return the p-values beyond and within a bound."""
         greater, less = self.signed_p_values(which, bound)
         if self.metric.worse != "away_from_zero":
             return greater, less
@@ -233,7 +226,6 @@ class CrowdPictures:
 
 
 def crowd_pictures(members: Sequence[Any], metric: str, alike: float) -> CrowdPictures:
-    """Return the pictures of several prompts for a metric."""
     rows = [member.pictures for member in members]
     return CrowdPictures(rows, QUANTITIES[metric], INFO[metric], alike)
 

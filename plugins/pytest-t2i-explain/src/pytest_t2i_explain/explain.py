@@ -207,7 +207,6 @@ class Explaining:
         return Model(side, settings, bench)
 
     def _check_taken(self, recorded: Side, there: Side, whose: str) -> None:
-        """Remark where a model is taken for the recorded one by its name alone."""
         if not recorded.has_parts and recorded.fingerprint != there.fingerprint:
             self.remarks.append(
                 f"{there.address} is taken to be the model of {whose}: its fingerprint is another "
@@ -256,7 +255,6 @@ class Explaining:
 
 
 def _without_hybrids(blank: Explanation) -> Finding:
-    """Return what is found where nothing can be exchanged, or no prompt grew."""
     if not blank.grown.prompts:
         return Finding("none", words="no prompt became more one-sided than by chance")
     if not blank.reasons and all(component.is_known for component in blank.components):
@@ -265,7 +263,6 @@ def _without_hybrids(blank: Explanation) -> Finding:
 
 
 def _side_there(recorded: Side, bench: Workbench) -> Side:
-    """A side with the facts of what lies under its name now."""
     return replace(
         recorded,
         address=bench.settings.model or "",
@@ -275,7 +272,6 @@ def _side_there(recorded: Side, bench: Workbench) -> Side:
 
 
 def _other_parts(recorded: Side, there: Side) -> list[str]:
-    """Names of the parts whose recorded version is not that of a loaded model, and its extra."""
     if not (recorded.has_parts and there.has_parts):
         return []
     names = {*recorded.parts, *there.parts}
@@ -285,7 +281,6 @@ def _other_parts(recorded: Side, there: Side) -> list[str]:
 
 
 def _gate_p_value(record: RunRecord, baseline: Baseline) -> float | None:
-    """Return the exact p-value against "no prompt changed", by the run's and baseline's labels."""
     counts = [
         (before.male, before.female, now.labels.get("male", 0), now.labels.get("female", 0))
         for prompt in record.prompts
@@ -297,6 +292,5 @@ def _gate_p_value(record: RunRecord, baseline: Baseline) -> float | None:
 
 
 def _some(names: Sequence[str]) -> str:
-    """Return the first names in words."""
     further = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"{', '.join(names[:SHOWN])}{further}"

@@ -105,7 +105,6 @@ class Workshop:
         return np.array(values)
 
     def _blamed(self, error: T2IError, new: Names) -> T2IError:
-        """Return the error, or one that names the exchange that cannot be made."""
         exchanged = self.changed - new
         alone = exchanged if len(exchanged) == 1 else new & self.changed
         if len(alone) != 1 or len(self.changed) == 1 or "budget" in str(error):
@@ -124,7 +123,6 @@ class Workshop:
     # the parts of a hybrid
 
     def _side_of(self, component: str, new: Names) -> Mapping[str, Any]:
-        """The settings of the side from which a hybrid has a component."""
         return (self.old if component in self.changed - new else self.new).settings
 
     def _bench(self, new: Names) -> Workbench:
@@ -151,7 +149,6 @@ class Workshop:
         return self.base.beside(replace(plain.load_options, extra=extra), name, **changed)
 
     def _is_all(self, weights: set[str]) -> bool:
-        """Whether these are all parts that differ between the models' folders."""
         old, new = self.old.side, self.new.side
         parts = {*old.parts, *new.parts, SCHEDULER}
         differing = {name for name in parts if old.part(name) != new.part(name)}

@@ -54,7 +54,6 @@ class WorsenedPrompts:
 
 
 def worsened_prompts(record: RunRecord, baseline: Baseline) -> WorsenedPrompts:
-    """Compare the labels of the run's neutral prompts with those of the baseline."""
     by_id = {prompt.id: (text, prompt) for text, prompt in baseline.prompts.items()}
     grown, texts, left_out, compared = [], {}, [], 0
     for prompt in record.prompts:

@@ -51,7 +51,6 @@ def answer(explanation: Explanation) -> str:
 
 
 def lines(explanation: Explanation) -> Iterator[str]:
-    """Yield the lines for the terminal."""
     yield answer(explanation)
     for effect in explanation.found.effects:
         names, share = " and ".join(effect.components), effect.restored
@@ -69,7 +68,6 @@ def lines(explanation: Explanation) -> Iterator[str]:
 
 
 def section(explanation: Explanation) -> Section:
-    """Return the section of the run's report."""
     found, reasons = explanation.found, explanation.reasons
     same = [each.name for each in explanation.components if each.is_known and not each.changed]
     tried = [

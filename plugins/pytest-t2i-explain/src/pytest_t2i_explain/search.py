@@ -150,7 +150,6 @@ class Search:
 
     @property
     def per_prompt(self) -> int:
-        """Images per prompt of the first look."""
         return images_of_prompt(self.growth, len(self.components), self.level, self.prompts)
 
     @property
@@ -193,7 +192,6 @@ class Search:
         return known[:, : self._images]
 
     def _restored(self, sets: Collection[Names]) -> list[Values]:
-        """What restoring each set takes away."""
         everything = frozenset(self.components)
         self._afford([everything - names for names in sets])
         new = self._of(everything)
@@ -217,7 +215,6 @@ class Search:
         return self._leave_one_out(level, is_last=is_last)
 
     def _leave_one_out(self, level: float, *, is_last: bool) -> Finding:
-        """Decide by the components whose restoring takes growth away."""
         single = [frozenset({name}) for name in self.components]
         effects = self._note(single, self._restored(single))
         shares = [effect.restored.estimate for effect in effects]
@@ -260,7 +257,6 @@ class Search:
     # what was found
 
     def _note(self, sets: Sequence[Names], lost: Sequence[Values]) -> list[Effect]:
-        """Keep what was tried."""
         adjusted = statistics.holm([swap_p_value(values) for values in lost]).tolist()
         effects = [
             Effect(tuple(n for n in self.components if n in names), self._share(values), p_value)
@@ -306,5 +302,4 @@ class Search:
         return Interval(share, low, high, 1 - self.level, "bootstrap over seeds", whole.size)
 
     def _mean(self, differences: Values) -> Interval:
-        """Return the mean of paired differences, each of which is a unit."""
         return statistics.mean_interval([differences.ravel()], level=1 - self.level)

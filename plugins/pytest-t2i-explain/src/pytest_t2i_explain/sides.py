@@ -53,7 +53,6 @@ class Component:
 
     @property
     def is_known(self) -> bool:
-        """Whether both versions are known."""
         return self.before is not None and self.now is not None
 
     @property
@@ -80,11 +79,9 @@ class Side:
 
     @property
     def has_parts(self) -> bool:
-        """Whether the model's parts are known one by one."""
         return any(name.startswith(PART) for name in self.model or ())
 
     def part(self, name: str) -> str | None:
-        """The version of a part."""
         facts = self.model or {}
         if name == SCHEDULER:
             return _joined(facts.get("scheduler"), facts.get("scheduler_config"))
@@ -92,12 +89,10 @@ class Side:
 
     @property
     def parts(self) -> list[str]:
-        """Names of the model's parts."""
         return [name.removeprefix(PART) for name in self.model or () if name.startswith(PART)]
 
 
 def side_of_run(record: RunRecord) -> Side:
-    """Return the facts of a run."""
     provenance, settings = record.provenance, record.settings
     model = provenance.get("model")
     facts = {k: str(v) for k, v in model.items()} if isinstance(model, Mapping) else None
@@ -162,7 +157,9 @@ def _of_model(before: Side, now: Side) -> Iterator[Component]:
     if before.model is None and same_model:
         # Equal fingerprints are equal parts.
         old = new
-        before = _with_model(before, new)
+        from dataclasses import replace
+
+        before = replace(before, model=new)
     by_parts = before.has_parts and now.has_parts and old.get("pipeline") == new.get("pipeline")
     if not by_parts:
         yield Component(MODEL, "model", _model_words(before), _model_words(now))
@@ -208,12 +205,6 @@ def _component_kind(part: str) -> str:
     ('text encoder', 'part')
     """
     return next((kind for start, kind in KINDS.items() if part.startswith(start)), "part")
-
-
-def _with_model(side: Side, model: Mapping[str, str]) -> Side:
-    from dataclasses import replace
-
-    return replace(side, model=model)
 
 
 def _model_words(side: Side) -> str | None:

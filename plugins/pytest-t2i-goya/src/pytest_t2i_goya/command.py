@@ -25,7 +25,6 @@ OF_RUNS: dict[str, tuple[type, str]] = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of both subcommands."""
     commands = parser.add_subparsers(dest="what", required=True, metavar="train|evaluate")
     words = "train heads on pictures of contents in styles"
     train = commands.add_parser("train", help=words, description=f"{words.capitalize()}.")

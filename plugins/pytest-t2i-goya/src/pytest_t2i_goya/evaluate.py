@@ -102,14 +102,16 @@ def _labels(spaces: dict[str, np.ndarray], pictures: Seen, how: How) -> Iterator
 
 def _print(table: sections.Table) -> None:
     say(f"\n{table.caption}")
-    cells = [list(table.columns), *([_text(cell) for cell in row] for row in table.rows)]
+    cells = [
+        list(table.columns),
+        *(
+            [(f"{cell:.3f}" if isinstance(cell, float) else str(cell)) for cell in row]
+            for row in table.rows
+        ),
+    ]
     widths = [max(len(row[k]) for row in cells) for k in range(len(table.columns))]
     for row in cells:
         say(
             "  "
             + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
         )
-
-
-def _text(cell: sections.Cell) -> str:
-    return f"{cell:.3f}" if isinstance(cell, float) else str(cell)

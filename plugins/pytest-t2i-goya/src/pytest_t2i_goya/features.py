@@ -37,12 +37,10 @@ class Seen:
 
     @property
     def contents(self) -> list[str]:
-        """The content of each picture."""
         return [one.content for one in self.prompts]
 
     @property
     def styles(self) -> list[str]:
-        """The style of each picture."""
         return [one.style for one in self.prompts]
 
     def __len__(self) -> int:

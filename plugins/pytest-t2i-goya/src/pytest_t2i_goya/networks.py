@@ -64,7 +64,6 @@ class Embedded(NamedTuple):
     """w^S = R(g^S), a logit for each style, [n, n_styles] (thesis eq. 2.7)."""
 
     def space(self, name: str) -> torch.Tensor:
-        """Return the embedding of a space of ``SPACES``."""
         found: torch.Tensor = getattr(self, name.replace("-", "_"))
         return found
 
@@ -84,7 +83,6 @@ class Sizes(NamedTuple):
 
     @classmethod
     def of(cls, tensors: Mapping[str, torch.Tensor]) -> Sizes:
-        """Return the dimensions of the tensors of a file."""
         hidden, features = tensors["content_encoder.fc1.weight"].shape
         width = tensors["content_encoder.fc2.weight"].shape[0]
         styles = tensors["classifier_s.weight"].shape[0]

@@ -57,7 +57,6 @@ def train(
 def examples_of(
     pictures: Seen, contents: list[str], styles: list[str], same: torch.Tensor
 ) -> Examples:
-    """Return the features with the numbers of their contents and styles."""
     return Examples(
         torch.from_numpy(pictures.features),
         torch.tensor([contents.index(one) for one in pictures.contents]),

@@ -71,7 +71,6 @@ class Examples:
     """Which contents count as the same, [n_contents, n_contents] of bool."""
 
     def losses(self, goya: Goya, rows: torch.Tensor, schedule: Schedule) -> Losses:
-        """Return the losses of one batch."""
         contents = self.contents[rows]
         return losses(
             goya(self.features[rows]), self.same[contents[:, None], contents], self.styles[rows],
@@ -166,7 +165,6 @@ class Training:
 
     @cached_property
     def _identity(self) -> str:
-        """The hash of all that the result depends on."""
         schedule = asdict(self._schedule)
         # As versions without them wrote it: their checkpoints are resumed.
         for name in ("pairs", "classifies"):
@@ -191,7 +189,6 @@ class Training:
         temporary.replace(self._file)
 
     def _resume(self) -> None:
-        """Resume from the checkpoint where it belongs to this training."""
         state = None if self._file is None else _stored(self._file)
         if state is None or state.get("of") != self._identity:
             return

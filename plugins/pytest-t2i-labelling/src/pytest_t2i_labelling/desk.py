@@ -60,13 +60,11 @@ class Memory:
     _stamp: str | None = ""
 
     def of(self, file: str) -> Mapping[str, Label]:
-        """Return annotator -> label of a picture."""
         if labels.state_of(self.folder) != self._stamp:
             self.read()
         return self._by_file.get(file, {})
 
     def read(self) -> None:
-        """Read all labels again."""
         before = labels.state_of(self.folder)
         by_file: dict[str, dict[str, Label]] = {}
         for label in labels.read_labels(self.folder):
@@ -154,7 +152,6 @@ class Annotation:
         self._memory.keep(Label(file, label, self.annotator, reason, prompt, model))
 
     def take_back(self, index: int) -> None:
-        """Forget a label."""
         self._memory.forget(self.files[index], self.annotator)
 
 
@@ -190,7 +187,6 @@ class Review:
         self._memory.read()
 
     def title(self) -> Mapping[str, Any]:
-        """Return the mode and the folder."""
         return {"mode": "review", "who": "", "folder": self.folder.name}
 
     def entry(self, index: int) -> Mapping[str, Any]:

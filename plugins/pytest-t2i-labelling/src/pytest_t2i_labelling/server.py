@@ -205,7 +205,6 @@ def listening(port: int = 0) -> socket.socket:
 
 
 def address(bound: socket.socket) -> str:
-    """Return the URL of the page on a socket."""
     return f"http://{HOST}:{bound.getsockname()[1]}/"
 
 

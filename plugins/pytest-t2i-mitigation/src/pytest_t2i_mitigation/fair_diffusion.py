@@ -119,7 +119,6 @@ class FairDiffusion:
         return drawn(f"{request.seed}|{request.prompt}|direction") < self.share
 
     def steps_of(self, steps: int) -> int:
-        """Return the number of steps of the warm-up."""
         # 0.29 of 100 steps must be 29, although the floating-point product is smaller.
         return math.floor(self.warm_up * steps + 1e-9)
 

@@ -48,7 +48,11 @@ class RayExecutor:
                 if made.problem:
                     raise GenerationError(made.problem)
         finally:
-            self._tell_again(pool)
+            if pool.again > self._told_again:
+                self.say(
+                    f"{pool.again - self._told_again} batches were made again: actors were lost"
+                )
+                self._told_again = pool.again
 
     def close(self) -> None:
         """End the actors, and disconnect from Ray if this executor had connected."""
@@ -85,11 +89,6 @@ class RayExecutor:
                 "differ. Install the same versions on all nodes, and run pytest where there is "
                 "the same kind of device, or name it with --t2i-device and --t2i-dtype."
             )
-
-    def _tell_again(self, pool: Pool) -> None:
-        if pool.again > self._told_again:
-            self.say(f"{pool.again - self._told_again} batches were made again: actors were lost")
-            self._told_again = pool.again
 
 
 def load(options: ExecutorOptions, asked: Asked | None = None) -> RayExecutor:

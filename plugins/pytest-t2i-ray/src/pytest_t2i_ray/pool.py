@@ -96,7 +96,6 @@ class Pool:
             yield from self._done()
 
     def close(self) -> None:
-        """End the actors."""
         for actor in self._actors:
             self.ray.kill(actor.handle)
         self._actors.clear()
@@ -211,7 +210,11 @@ class Pool:
 
     def _replace(self, actor: Actor, error: Exception) -> None:
         if not actor.is_there:
-            self._count_failed_start(error)
+            self._failed_starts += 1
+            if self._failed_starts >= TRIES * self.count:
+                raise GenerationError(
+                    f"executor 'ray': actors end before they make an image: {_short(error)}"
+                )
         self.ray.kill(actor.handle)
         self._actors[self._actors.index(actor)] = Actor(self.start())
 
@@ -236,13 +239,6 @@ class Pool:
             "a smaller --t2i-batch needs less memory."
         )
 
-    def _count_failed_start(self, error: Exception) -> None:
-        self._failed_starts += 1
-        if self._failed_starts >= TRIES * self.count:
-            raise GenerationError(
-                f"executor 'ray': actors end before they make an image: {_short(error)}"
-            )
-
     def _mind_the_time(self) -> None:
         """Note what the pool waits for, and raise GenerationError after the time limit."""
         now = self.clock()
@@ -264,6 +260,5 @@ class Pool:
 
 
 def _short(error: Exception) -> str:
-    """Return the error's type and the last line of its message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[-1][:300] if lines else ''}"

@@ -103,7 +103,6 @@ class Faces:
         self._memory: PictureMemory[list[Face]] = PictureMemory()
 
     def look(self, images: Sequence[Image]) -> list[list[Face]]:
-        """The faces of every picture."""
         return self._memory.of(
             images,
             lambda new: on_cores(lambda picture: self._predictors.get().predict(picture), new),

@@ -132,7 +132,7 @@ class Blip2Detector:
         return screened(images, self._look)
 
     def _look(self, pictures: Sequence[Image]) -> list[Detection]:
-        return [decide(answer) for answer in in_batches(pictures, BATCH, self._ask)]
+        return [decide_answers(answer) for answer in in_batches(pictures, BATCH, self._ask)]
 
     def _ask(self, pictures: Sequence[Image]) -> list[str]:
         inputs = self._processor(
@@ -156,12 +156,12 @@ class Blip2Detector:
         return [text.strip() for text in texts]
 
 
-def decide(answer: str) -> Detection:
+def decide_answers(answer: str) -> Detection:
     """The detection for an answer of BLIP-2; its detail is the answer.
 
     Example:
-        >>> decide("a male").label, decide("no one").undetected.value, decide("no one").detail
-        ('male', 'low_confidence', 'no one')
+        >>> decide_answers("a male").label, decide_answers("no one").undetected.value
+        ('male', 'low_confidence')
     """
     gender = gender_of(answer)
     if gender is None:

@@ -58,17 +58,14 @@ class ClipDetector:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label that the detector may give."""
         return tuple(self.texts)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the encoder and of the texts."""
         return digest(["clip", self.encoder.fingerprint, list(self.texts.items()), self._tie])
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Weights and texts."""
         return {**self.encoder.provenance, **{f"text {k}": v for k, v in self.texts.items()}}
 
     def for_attribute(self, attribute: Attribute) -> ClipDetector:
@@ -85,7 +82,6 @@ class ClipDetector:
         return self.encoder.made_for
 
     def in_domain(self, images: Sequence[Image]) -> list[bool]:
-        """Whether each picture is of the kind that the CLIP was made for."""
         return self.encoder.in_domain(images)
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:

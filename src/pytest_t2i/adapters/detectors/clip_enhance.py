@@ -27,8 +27,8 @@ from pytest_t2i.adapters.detectors.parts import (
     clip_part,
     crop_part,
     face_part,
-    named,
     person_part,
+    with_role,
 )
 from pytest_t2i.adapters.detectors.screening import look_for_faces, passed_on, screened
 from pytest_t2i.data import Attribute, Box, Detection, Undetected, digest
@@ -84,7 +84,6 @@ class ClipEnhance:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label that the detector may give."""
         return self.clip.labels
 
     @cached_property
@@ -95,11 +94,10 @@ class ClipEnhance:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Parts and thresholds."""
         return {
             **self.clip.provenance,
-            **named("face", self.faces),
-            **named("person", self.persons),
+            **with_role("face", self.faces),
+            **with_role("person", self.persons),
             "second person": f"more than {self._second:g} of the first is multiple_people",
             "outside of the person": self._crop,
         }
@@ -115,7 +113,6 @@ class ClipEnhance:
         return self.clip.made_for
 
     def in_domain(self, images: Sequence[Image]) -> list[bool]:
-        """Whether each picture is of the kind that the CLIP was made for."""
         return self.clip.in_domain(images)
 
     def look_ahead(self, images: Sequence[Image]) -> None:

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_t2i.adapters.detectors.clip import GENDER, ClipDetector
-from pytest_t2i.adapters.detectors.parts import clip_part, face_part, named
+from pytest_t2i.adapters.detectors.parts import clip_part, face_part, with_role
 from pytest_t2i.adapters.detectors.screening import look_for_faces, passed_on, screened
 from pytest_t2i.data import Attribute, Detection, Undetected, digest
 from pytest_t2i.protocols import FaceDetector, LoadOptions
@@ -53,7 +53,6 @@ class ClipProb:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label that the detector may give."""
         return self.clip.labels
 
     @cached_property
@@ -64,10 +63,9 @@ class ClipProb:
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Parts and thresholds."""
         return {
             **self.clip.provenance,
-            **named("face", self.faces),
+            **with_role("face", self.faces),
             "least probability": str(self._least),
         }
 
@@ -84,7 +82,6 @@ class ClipProb:
         return self.clip.made_for
 
     def in_domain(self, images: Sequence[Image]) -> list[bool]:
-        """Whether each picture is of the kind that the CLIP was made for."""
         return self.clip.in_domain(images)
 
     def look_ahead(self, images: Sequence[Image]) -> None:

@@ -58,19 +58,16 @@ class ClipUncertain:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label that the detector may give."""
         return tuple(label for label in self.question.labels if label != UNCERTAIN)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the encoder and of all texts."""
         kinds = list(KINDS.items())
         parts = [self.encoder.fingerprint, self.question.fingerprint]
         return digest(["clip-uncertain", *parts, kinds])
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Weights and texts."""
         kinds = {f"text {name}": text for name, text in KINDS.items()}
         return {**self.question.provenance, **kinds}
 
@@ -84,7 +81,6 @@ class ClipUncertain:
         return self.encoder.made_for
 
     def in_domain(self, images: Sequence[Image]) -> list[bool]:
-        """Whether each picture is of the kind that the CLIP was made for."""
         return self.encoder.in_domain(images)
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:

@@ -137,7 +137,7 @@ class Face(NamedTuple):
     """Male or Female as answered; "" where it is absent, and words of ours for any other text."""
 
 
-class Answer(NamedTuple):
+class FaceAnswer(NamedTuple):
     """The service's answer for one picture, with documented texts only."""
 
     course: Course | None
@@ -147,27 +147,27 @@ class Answer(NamedTuple):
     """The service's error message, as far as the message is documented."""
 
 
-def read_answer(status: int, content: str) -> Answer:
+def read_faces(status: int, content: str) -> FaceAnswer:
     """Read an answer. No undocumented text is repeated, as it may hold the key in any encoding.
 
     Example:
-        >>> read_answer(400, '{"error_message": "BAD_ARGUMENTS:x"}')
-        Answer(course=<Course.STOP: 6>, faces=(), message='BAD_ARGUMENTS')
+        >>> read_faces(400, '{"error_message": "BAD_ARGUMENTS:x"}')
+        FaceAnswer(course=<Course.STOP: 6>, faces=(), message='BAD_ARGUMENTS')
     """
     body = json_in(content)
     error = at(body, "error_message")
     if status == OK and error is None:
         if not isinstance(at(body, "faces"), list):
-            return Answer(Course.STOP, message=NOT_DOCUMENTED)
-        return Answer(None, tuple(map(_face, items(body, "faces"))))
+            return FaceAnswer(Course.STOP, message=NOT_DOCUMENTED)
+        return FaceAnswer(None, tuple(map(_face, items(body, "faces"))))
     # A body that is no JSON is a proxy's page, or the plain text that refuses a large picture.
     name, colon, detail = (text(error) or content.strip()).partition(":")
     name = name.strip()
     if name in COURSES:
         is_documented = colon and detail.strip() in DETAILS
-        return Answer(COURSES[name], message=f"{name}:{detail}" if is_documented else name)
-    other = Course.RETRY if status >= SERVER_ERROR else Course.STOP
-    return Answer(COURSE_OF_STATUS.get(status, other), message=f"HTTP status {status}")
+        return FaceAnswer(COURSES[name], message=f"{name}:{detail}" if is_documented else name)
+    course = Course.RETRY if status >= SERVER_ERROR else Course.STOP
+    return FaceAnswer(COURSE_OF_STATUS.get(status, course), message=f"HTTP status {status}")
 
 
 def _face(face: Any) -> Face:
@@ -247,7 +247,7 @@ def checked_address(address: str) -> str:
     return address.rstrip("/").removesuffix(PATH)
 
 
-class Client(RemoteService[Answer]):
+class Client(RemoteService[FaceAnswer]):
     """A client of the Detect API with one key; it sends pictures one after another."""
 
     nature = "the Face++ Detect API"
@@ -268,7 +268,10 @@ class Client(RemoteService[Answer]):
         self.run: JudgeRun | None = None
         """The run, which counts costs and failures; None outside of one."""
         self._credentials, self._http = credentials, HttpClient(self.url, limits)
-        self._requests, self._pace = PaidRequests[Answer](self, limits, credentials), Pace(most=1)
+        self._requests, self._pace = (
+            PaidRequests[FaceAnswer](self, limits, credentials),
+            Pace(most=1),
+        )
 
     def __str__(self) -> str:
         return f"face++: {self.url}"
@@ -280,18 +283,16 @@ class Client(RemoteService[Answer]):
 
     @property
     def faults(self) -> RunCounts | None:
-        """The run's counter of failures."""
         return None if self.run is None else self.run.faults
 
     def failure(self, words: str, remedy: str) -> T2IError:
-        """The error of a detector."""
         return DetectorError(f"{self}: {words}. What was detected before is kept.{remedy}")
 
-    def detect(self, picture: bytes) -> Answer:
+    def detect(self, picture: bytes) -> FaceAnswer:
         """Send one JPEG or PNG file until there is an answer about it."""
         return self._requests.send(lambda seconds: self._ask(picture, seconds), self._pace)
 
-    def _ask(self, picture: bytes, seconds: float) -> Answer:
+    def _ask(self, picture: bytes, seconds: float) -> FaceAnswer:
         """Send a picture once; no exception repeats what the service, or a library, says."""
         encoded = base64.b64encode(picture).decode()
         form = {**self._credentials.form(), "image_base64": encoded, "return_attributes": "gender"}
@@ -306,7 +307,7 @@ class Client(RemoteService[Answer]):
             fault.args = (type(error).__name__,)
             raise fault from None
         status = reply.status_code
-        answer = read_answer(status, reply.text)
+        answer = read_faces(status, reply.text)
         if answer.course not in {Course.WAIT, Course.RETRY, Course.STOP}:
             return answer
         words = f"it answered {NOT_DOCUMENTED}. Check {ADDRESS}"
@@ -347,15 +348,17 @@ def load(options: LoadOptions) -> FacePlusPlus:
     """
     credentials = Credentials.from_environment()
     try:
-        return FacePlusPlus(Client(options.source or _address(), credentials, options.answers))
+        return FacePlusPlus(
+            Client(
+                options.source or (os.environ.get(ADDRESS, "").strip() or DEFAULT_ADDRESS),
+                credentials,
+                options.answers,
+            )
+        )
     except ConfigurationError as error:
         problem = str(error)
     # Raised anew: the frames of the first error hold the address, which may contain the key.
     raise ConfigurationError(problem)
-
-
-def _address() -> str:
-    return os.environ.get(ADDRESS, "").strip() or DEFAULT_ADDRESS
 
 
 class FacePlusPlus(CountedPart):
@@ -374,7 +377,6 @@ class FacePlusPlus(CountedPart):
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """The address of the service."""
         return {"service": self._client.url, "version": "not told by the service"}
 
     def join(self, run: JudgeRun) -> None:
@@ -386,7 +388,7 @@ class FacePlusPlus(CountedPart):
         return screened(images, lambda visible: [self._detect(picture) for picture in visible])
 
     def _detect(self, picture: Picture) -> Detection:
-        answer = Answer(Course.UNREADABLE, message="no smaller copy was taken")
+        answer = FaceAnswer(Course.UNREADABLE, message="no smaller copy was taken")
         for file in encodings(picture):
             answer = self._client.detect(file)
             if answer.course is not Course.RESIZE:
@@ -395,14 +397,14 @@ class FacePlusPlus(CountedPart):
             return Detection(None, Undetected.MULTIPLE_PEOPLE, detail=answer.message)
         if answer.course is not None:
             return Detection(None, Undetected.UNREADABLE, detail=answer.message)
-        return decide(answer.faces)
+        return decide_faces(answer.faces)
 
 
-def decide(faces: Sequence[Face]) -> Detection:
+def decide_faces(faces: Sequence[Face]) -> Detection:
     """The detection for a picture's faces: the gender of the largest one.
 
     Example:
-        >>> decide([Face(140, 141, "Female")]).label, decide([]).undetected.value
+        >>> decide_faces([Face(140, 141, "Female")]).label, decide_faces([]).undetected.value
         ('female', 'no_face')
     """
     if not faces:

@@ -101,7 +101,7 @@ def load_people(options: LoadOptions) -> FairFacePeople:
     return FairFacePeople(_network(options, "fairface-people"))
 
 
-class Seen(NamedTuple):
+class SeenFace(NamedTuple):
     """The network's outputs for a picture's largest face."""
 
     outputs: np.ndarray
@@ -119,7 +119,7 @@ class Network:
         _fill(self._model, weights)
         self._model.to(device).eval()
         self._chips, self._device = chips, device
-        self._memory: PictureMemory[Seen | None] = PictureMemory()
+        self._memory: PictureMemory[SeenFace | None] = PictureMemory()
         self._memory_of_all: PictureMemory[list[np.ndarray]] = PictureMemory()
         self.facts = {
             **{f"face {name}": fact for name, fact in chips.facts.items()},
@@ -133,10 +133,9 @@ class Network:
 
     @property
     def finder(self) -> FaceDetector:
-        """The face detector."""
         return self._chips.finder
 
-    def look(self, images: Sequence[Picture]) -> list[Seen | None]:
+    def look(self, images: Sequence[Picture]) -> list[SeenFace | None]:
         """The outputs for every picture; None where there is no face."""
         return self._memory.of(images, lambda new: self._outputs(self._chips.largest(new)))
 
@@ -150,10 +149,10 @@ class Network:
         rows = iter(in_batches(faces, BATCH, self._through))
         return [[next(rows) for _ in chips] for chips in pictures]
 
-    def _outputs(self, chips: Sequence[Chip | None]) -> list[Seen | None]:
-        faces = [prepared(chip.pixels) for chip in chips if chip is not None]
+    def _outputs(self, chips: Sequence[Chip | None]) -> list[SeenFace | None]:
+        faces = [prepared(chip[0]) for chip in chips if chip is not None]
         rows = iter(in_batches(faces, BATCH, self._through))
-        return [None if chip is None else Seen(next(rows), chip.faces) for chip in chips]
+        return [None if chip is None else SeenFace(next(rows), chip[1]) for chip in chips]
 
     def _through(self, faces: Sequence[np.ndarray]) -> np.ndarray:
         with memory_guard("looking at faces"), torch.no_grad():
@@ -172,7 +171,6 @@ class FairFace:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The groups of the attribute."""
         return self._groups
 
     @cached_property
@@ -196,7 +194,7 @@ class FairFace:
             lambda visible: [self._decide(reading) for reading in self._network.look(visible)],
         )
 
-    def _decide(self, reading: Seen | None) -> Detection:
+    def _decide(self, reading: SeenFace | None) -> Detection:
         if reading is None:
             return Detection(None, Undetected.NO_FACE)
         outputs = _outputs_of(self._attribute, reading.outputs)

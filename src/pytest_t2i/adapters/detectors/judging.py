@@ -111,13 +111,6 @@ class Task(NamedTuple):
     picture: Image
 
 
-class SelfAgreement(NamedTuple):
-    """How often a judge gave the same answer twice, of one attribute."""
-
-    equal: int
-    pictures: int
-
-
 class Panel(ABC):
     """A model that answers one question about pictures; a subclass asks it."""
 
@@ -158,8 +151,8 @@ class Panel(ABC):
         tasks = dict(self._tasks(dict(zip(names, pictures, strict=True))))
         if tasks:
             self._ask(list(tasks.values()))
-        kept = {name: self.run.memory.fact(self._fact(FactKind.JUDGED, name)) for name in names}
-        return [_read(kept[name]) for name in names]
+        stored = {name: self.run.memory.fact(self._fact(FactKind.JUDGED, name)) for name in names}
+        return [_read(stored[name]) for name in names]
 
     def _tasks(self, pictures: Mapping[str, Image]) -> Iterator[tuple[str, Task]]:
         again = {n for n in pictures if self.judges_twice and int(n[:8], 16) % ONE_IN == 0}
@@ -192,8 +185,8 @@ class Panel(ABC):
         none = {rubric.name: nothing for rubric in self.question.rubrics}
         return {**none, **self.question.detections(reply.text)}
 
-    def agreement(self, attribute: str) -> SelfAgreement:
-        """How often both answers about a picture are equal, over all that the memory holds."""
+    def agreement(self, attribute: str) -> tuple[int, int]:
+        """(Equal answers, pictures asked about twice), over all that the memory holds."""
         prefix = self._fact(FactKind.JUDGED_AGAIN, "")
         pairs = [
             (
@@ -203,7 +196,7 @@ class Panel(ABC):
             for name, plain in self.run.memory.facts(prefix).items()
         ]
         words = [(first[attribute].said, again[attribute].said) for first, again in pairs if first]
-        return SelfAgreement(sum(first == again for first, again in words), len(words))
+        return sum(first == again for first, again in words), len(words)
 
     def _fact(self, kind: FactKind, picture: str) -> str:
         return kind.of(self.identity, picture)
@@ -241,8 +234,8 @@ class Judge(CountedPart):
         self.panel.join(run)
 
     @property
-    def agreement(self) -> SelfAgreement | None:
-        """How often the judge gave the same answer twice; None where no picture is judged twice."""
+    def agreement(self) -> tuple[int, int] | None:
+        """(Equal answers, pictures); None for a judge that is asked once."""
         return self.panel.agreement(self.rubric.name) if self.panel.judges_twice else None
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:

@@ -73,7 +73,6 @@ class Subject(NamedTuple):
 
     @property
     def is_visible(self) -> bool:
-        """Whether there is a crop."""
         return self.face is not None or self.body is not None
 
 
@@ -300,7 +299,9 @@ class Mivolo:
         visible = [someone for someone in subjects if someone.is_visible]
         outputs = iter(in_batches(visible, BATCH, self._genders))
         return [
-            decide(next(outputs), of_image, someone) if someone.is_visible else nobody(of_image)
+            decide_people(next(outputs), of_image, someone)
+            if someone.is_visible
+            else nobody(of_image)
             for of_image, someone in zip(boxes, subjects, strict=True)
         ]
 
@@ -329,14 +330,14 @@ class Mivolo:
         return pixels.to(self._model.device, self._dtype)
 
 
-def decide(outputs: np.ndarray, boxes: PersonsAndFaces, seen: Subject) -> Detection:
+def decide_people(outputs: np.ndarray, boxes: PersonsAndFaces, seen: Subject) -> Detection:
     """The detection for the two gender outputs of one person.
 
     Example:
         >>> from pytest_t2i.data import Box
         >>> pixels = np.zeros((9, 9, 3), np.uint8)
         >>> boxes = PersonsAndFaces((Box(0, 0, 9, 9),), ())
-        >>> told = decide(np.array([0.0, 2.0]), boxes, Subject(None, pixels))
+        >>> told = decide_people(np.array([0.0, 2.0]), boxes, Subject(None, pixels))
         >>> told.label, told.detail
         ('female', 'body; 1 person')
     """

@@ -44,11 +44,11 @@ def _part(options: LoadOptions, kind: str, default: str) -> object:
     return factory(replace(options, source=source or _alias(options, name), extra={}))
 
 
-def named(part: str, facts: object) -> dict[str, str]:
+def with_role(part: str, facts: object) -> dict[str, str]:
     """A part's provenance, with the part's role before each key.
 
     >>> from types import SimpleNamespace
-    >>> named("face", SimpleNamespace(provenance={"faces": "dlib-hog", "dlib": "20"}))
+    >>> with_role("face", SimpleNamespace(provenance={"faces": "dlib-hog", "dlib": "20"}))
     {'face: faces': 'dlib-hog', 'face: dlib': '20'}
     """
     provenance: Mapping[str, str] = getattr(facts, "provenance", {})

@@ -106,7 +106,6 @@ class Rubric:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """JSON schema of this attribute's value."""
         label = {"type": "string", "enum": list(self.words)}
         return _closed({"evidence": {"type": "string"}, "label": label})
 
@@ -135,12 +134,10 @@ class RubricQuestion:
 
     @cached_property
     def text(self) -> str:
-        """The instructions for the judge."""
         return "\n\n".join([PREFACE, *(rubric.text for rubric in self.rubrics)])
 
     @cached_property
     def schema(self) -> dict[str, Any]:
-        """JSON schema of the answer."""
         return _closed({rubric.name: rubric.schema for rubric in self.rubrics})
 
     @cached_property
@@ -151,8 +148,10 @@ class RubricQuestion:
     def detections(self, text: str) -> dict[str, Detection]:
         """Attribute -> what an answer says of it, without what is none of the allowed answers."""
         answer = answer_in(text)
-        read = {rubric.name: rubric.detection(answer.get(rubric.name)) for rubric in self.rubrics}
-        return {name: detection for name, detection in read.items() if detection is not None}
+        detections = {
+            rubric.name: rubric.detection(answer.get(rubric.name)) for rubric in self.rubrics
+        }
+        return {name: detection for name, detection in detections.items() if detection is not None}
 
 
 def answer_in(text: str) -> Mapping[str, Any]:
@@ -247,9 +246,9 @@ def _check(file: Path, content: _File) -> None:
     if unknown := [reason for reason in content.reasons if reason not in REASONS]:
         problem = f"expected reasons among {', '.join(REASONS)}, got {unknown[0]!r}"
         raise FileFormatError(file, f"{problem}.", remedy=REMEDY)
-    taken = [*map(str, Undetected), "evidence"]
+    reserved = [*map(str, Undetected), "evidence"]
     for place, name in enumerate(names):
-        others = [*names[:place], *taken]
+        others = [*names[:place], *reserved]
         if not name or not name.isprintable() or "," in name:
             problem = f"expected a printable label without comma, got {name!r}"
             raise FileFormatError(file, f"{problem}.", remedy=REMEDY)

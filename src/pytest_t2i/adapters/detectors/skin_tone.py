@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pytest_t2i.adapters.detectors.parts import face_part, named
+from pytest_t2i.adapters.detectors.parts import face_part, with_role
 from pytest_t2i.adapters.detectors.screening import look_for_faces, screened
 from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import Box, Detection, Undetected, digest
@@ -153,8 +153,8 @@ def _kept(lab: np.ndarray) -> np.ndarray:
     off = np.abs(lab - np.median(lab, axis=0))
     # The median of the distances is .6745 standard deviations of a normal distribution.
     near = off <= SPREAD * np.maximum(np.median(off, axis=0) / 0.6745, 1.0)
-    kept: np.ndarray = lab[near.all(axis=1)]
-    return kept
+    near_pixels: np.ndarray = lab[near.all(axis=1)]
+    return near_pixels
 
 
 class SkinTone:
@@ -178,10 +178,9 @@ class SkinTone:
     @property
     def provenance(self) -> Mapping[str, str]:
         """The facts behind the fingerprint, readable."""
-        return {**named("face", self._faces), "scikit-image": version("scikit-image")}
+        return {**with_role("face", self._faces), "scikit-image": version("scikit-image")}
 
     def look_ahead(self, images: Sequence[Image]) -> None:
-        """Find the faces on the processor."""
         look_for_faces(self._faces, images)
 
     def detect(self, images: Sequence[Image]) -> list[Detection]:
@@ -189,8 +188,8 @@ class SkinTone:
         return screened(images, self._look)
 
     def _look(self, pictures: Sequence[Image]) -> list[Detection]:
-        found = self._faces.faces(pictures)
-        return [self._decide(*pair) for pair in zip(pictures, found, strict=True)]
+        boxes = self._faces.faces(pictures)
+        return [self._decide(*pair) for pair in zip(pictures, boxes, strict=True)]
 
     def _decide(self, picture: Image, faces: Sequence[Box]) -> Detection:
         if not faces:

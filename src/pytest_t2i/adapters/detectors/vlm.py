@@ -113,8 +113,8 @@ def load(options: LoadOptions) -> Judge:
 
 def _split(source: str) -> tuple[str, str]:
     """Model and base URL of ``MODEL[@BASE_URL]``."""
-    named = os.environ.get(BASE_URL, "").strip() or OPENAI
-    model, address = source, without_route(BASE_URL, named, OPENAI_ROUTES)
+    base_url = os.environ.get(BASE_URL, "").strip() or OPENAI
+    model, address = source, without_route(BASE_URL, base_url, OPENAI_ROUTES)
     if match := re.fullmatch(r"(.*?)@(https?://.*)", source, re.IGNORECASE):
         model, address = match[1], without_route("vlm:NAME@BASE_URL", match[2], OPENAI_ROUTES)
         if set("@?#") & set(address):
@@ -125,9 +125,9 @@ def _split(source: str) -> tuple[str, str]:
     if not model:
         raise ConfigurationError("vlm: expected the name of a model: vlm:NAME[@BASE_URL]")
     if not is_address(address):
-        shown = address.rpartition("@")[2].partition("?")[0]
+        url = address.rpartition("@")[2].partition("?")[0]
         raise ConfigurationError(
-            f"vlm:{model}: expected a base URL such as http://127.0.0.1:8000/v1, got {shown!r}"
+            f"vlm:{model}: expected a base URL such as http://127.0.0.1:8000/v1, got {url!r}"
         )
     return model, address
 
@@ -197,11 +197,9 @@ class ChatPanel(Panel, RemoteService[Reply]):
 
     @property
     def faults(self) -> RunCounts | None:
-        """The run's counter of failures."""
         return self.run.faults
 
     def refused(self, words: str) -> Reply:
-        """A refusal by policy."""
         return Reply(refusal=words)
 
     def unusable(self, words: str) -> Reply:
@@ -222,9 +220,9 @@ class ChatPanel(Panel, RemoteService[Reply]):
         if plain not in run.versions:
             with run.alone() if run.alone is not None else nullcontext():
                 run.versions[plain] = self._learned(plain)
-        told = dict(run.versions[plain])
-        self._chat.left_out = frozenset(filter(None, told.pop(LEFT_OUT, "").split(", ")))
-        self._versions = told
+        reported = dict(run.versions[plain])
+        self._chat.left_out = frozenset(filter(None, reported.pop(LEFT_OUT, "").split(", ")))
+        self._versions = reported
 
     @property
     def _plain(self) -> str:
@@ -310,11 +308,11 @@ class ChatPanel(Panel, RemoteService[Reply]):
             return
         next_judge = "the new one"
         if changed == {BUILD}:
-            known = {
+            versions = {
                 **self.run.versions[self._plain],
                 BUILD: OR.join(sorted([*builds, now[BUILD]])),
             }
-            self.run.memory.remember(FactKind.JUDGE_VERSION.of(self._plain), known)
+            self.run.memory.remember(FactKind.JUDGE_VERSION.of(self._plain), versions)
             next_judge = "these builds as one judge, which the record names"
         raise JudgeChangedError(
             f"{self} has changed while it judged: it was {versions_words(before)}, now it is "
@@ -395,7 +393,6 @@ class ChatPanel(Panel, RemoteService[Reply]):
 
 
 def _with_builds(versions: dict[str, str], before: Mapping[str, str]) -> dict[str, str]:
-    """The version, with all builds of one that has answered from several in turn."""
     builds, build = before.get(BUILD, "").split(OR), versions.get(BUILD)
     if len(builds) == 1 or build is None or {**before, BUILD: build} != versions:
         return versions
@@ -408,7 +405,6 @@ def _data_url(picture: Image) -> str:
 
 
 def encoded(picture: Image) -> bytes:
-    """The file that a judge gets for a picture."""
     from PIL import Image as Images
 
     copy = picture.convert("RGB")

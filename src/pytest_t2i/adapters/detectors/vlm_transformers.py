@@ -65,9 +65,9 @@ def _parts(source: str, options: LoadOptions) -> tuple[Any, Any, Mapping[str, st
     dtype = pick_dtype(options.dtype, device)
     with loading_weights(source, options.revision):
         code = {"trust_remote_code": options.trust_remote_code}
-        named = {**of_revision(options.revision), **code}
-        model = from_pretrained(AutoModelForImageTextToText, place, dtype, **named)
-        processor = AutoProcessor.from_pretrained(place, **named)
+        facts = {**of_revision(options.revision), **code}
+        model = from_pretrained(AutoModelForImageTextToText, place, dtype, **facts)
+        processor = AutoProcessor.from_pretrained(place, **facts)
         model.to(device).eval()
     if not getattr(processor, "chat_template", None):
         raise ModelLoadError(

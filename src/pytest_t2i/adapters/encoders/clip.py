@@ -74,7 +74,10 @@ class ClipEncoder(ContrastiveEncoder):
                 f"{place}: expected a CLIP written by save_pretrained, and there is no config.json."
             )
         with loading_weights(source, revision):
-            self.model, self._tokenizer, self._processor = _parts(place, revision, dtype)
+            model = from_pretrained(CLIPModel, place, dtype, **of_revision(revision))
+            tokenizer = AutoTokenizer.from_pretrained(place, **of_revision(revision))
+            processor = PROCESSOR.from_pretrained(place, **of_revision(revision))
+            self.model, self._tokenizer, self._processor = model, tokenizer, processor
             self.model.to(device).eval()
         self._device, self._dtype = device, dtype
         self._max_tokens = int(self.model.config.text_config.max_position_embeddings)
@@ -107,7 +110,6 @@ class ClipEncoder(ContrastiveEncoder):
         return list(map(Seen, features, self.domain.holds(summaries).tolist()))
 
     def _pass(self, images: Sequence[Image]) -> tuple[np.ndarray, np.ndarray]:
-        """Features and summaries from one pass."""
         with memory_guard("encoding pictures"), torch.no_grad():
             pixels = self._pixels(images)
             outputs = self.model.vision_model(pixel_values=pixels, output_hidden_states=True)
@@ -135,13 +137,6 @@ class ClipEncoder(ContrastiveEncoder):
                     input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"]
                 )
             )
-
-
-def _parts(place: str, revision: str | None, dtype: torch.dtype) -> tuple[Any, Any, Any]:
-    model = from_pretrained(CLIPModel, place, dtype, **of_revision(revision))
-    tokenizer = AutoTokenizer.from_pretrained(place, **of_revision(revision))
-    processor = PROCESSOR.from_pretrained(place, **of_revision(revision))
-    return model, tokenizer, processor
 
 
 def _features(returned: Any) -> np.ndarray:

@@ -113,7 +113,6 @@ class ContrastiveEncoder(Described, ABC):
         return self.domain.made_for if self.domain else ""
 
     def in_domain(self, images: Sequence[Image]) -> list[bool]:
-        """Whether each picture is of the kind that the encoder was made for."""
         if self.domain is None:
             return [True] * len(images)
         return [encoding.in_domain for encoding in self._pictures.of(images, self._see_new)]

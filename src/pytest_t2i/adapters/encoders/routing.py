@@ -36,7 +36,6 @@ def is_open_clip(source: str) -> bool:
 
 
 def load_contrastive(options: LoadOptions) -> ContrastiveEncoder:
-    """Load the CLIP of this name through its library."""
     if is_open_clip(options.source):
         from pytest_t2i.adapters.encoders import open_clip
 

@@ -114,15 +114,15 @@ def without_route(where: str, address: str, routes: str, model: str = "", **quer
     right = plain_address(base)
     problem, named = "", unquote(route.groupdict().get("model") or "")
     fields = dict(parse_qsl(parts.query))
-    others = sorted(name for name in fields if query.get(name.replace("-", "_")) != fields[name])
+    unfilled = sorted(name for name in fields if query.get(name.replace("-", "_")) != fields[name])
     if OF_AZURE in parts.path and routes == OPENAI_ROUTES:
         right = f"{plain_address(base).partition(OF_AZURE)[0]}/openai/v1"
         problem = "that of a deployment, whose requests are not of OpenAI's protocol"
     elif named and model.removeprefix("models/").partition(":")[0] != named.partition(":")[0]:
         problem = f"that of requests to {named!r}, while the model is {model!r}"
-    elif others:
-        problem = f"that of a request with {', '.join(others)}, which reports would show"
-        if others == ["api-version"]:
+    elif unfilled:
+        problem = f"that of a request with {', '.join(unfilled)}, which reports would show"
+        if unfilled == ["api-version"]:
             problem = "one with another api-version than AZURE_OPENAI_API_VERSION sets"
     if problem:
         raise ConfigurationError(

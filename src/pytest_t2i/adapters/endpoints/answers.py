@@ -202,8 +202,8 @@ def _walked(plain: Any) -> Iterator[_Value]:
         count += 1
         inner: Iterable[tuple[str, Any]] = ()
         if isinstance(value.value, dict):
-            named = ((plain_code(str(k)[:LONGEST_CODE]), v) for k, v in value.value.items())
-            inner = ((name, v) for name, v in named if name not in echoes)
+            fields = ((plain_code(str(k)[:LONGEST_CODE]), v) for k, v in value.value.items())
+            inner = ((name, v) for name, v in fields if name not in echoes)
         elif isinstance(value.value, list):
             inner = ((value.field, element) for element in value.value)
         else:
@@ -268,7 +268,6 @@ def _status(values: Iterable[_Value]) -> int | None:
 
 
 def _cut(text: str) -> str:
-    """A message in one line, of bounded length."""
     return " ".join(text[:MOST_TEXT].split())[:MOST_MESSAGE]
 
 
@@ -449,7 +448,6 @@ def fault_of(error: Exception) -> T2IError | None:
 
 
 def fault_of_status(response: Any) -> T2IError:
-    """The error for an answer with the HTTP status of an error."""
     status = response.status_code
     try:
         body = str(response.text)

@@ -57,7 +57,6 @@ ALIASES = (
 
 
 def takes_none(model: str, extra: Mapping[str, Any]) -> ConfigurationError:
-    """The error for further arguments of a model that takes none."""
     return ConfigurationError(
         f"{model}: takes no further arguments, got {', '.join(sorted(extra))}: leave "
         "--t2i-model-option and extra in a catalogue out"
@@ -65,7 +64,6 @@ def takes_none(model: str, extra: Mapping[str, Any]) -> ConfigurationError:
 
 
 def _leaves(fields: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """The names of all fields, those of inner tables with the names above them."""
     for name, value in fields.items():
         if isinstance(value, Mapping) and value:
             yield from ((name, *below) for below in _leaves(value))
@@ -197,7 +195,9 @@ class EndpointModel(RemoteService[Generated]):
                 sent = self.fields(Request("a nurse", 0, with_setting)) or {}
                 names |= dict.fromkeys(set(_leaves(sent)) - set(names), f"give {option}")
         for name in _leaves(extra):
-            own_name = next((own for own in names if _is_same(own, name)), None)
+            own_name = next(
+                (field_name for field_name in names if _is_same(field_name, name)), None
+            )
             if own_name is not None:
                 raise ConfigurationError(
                     f"{self}: expected further fields of a request, got {'.'.join(name)}: "

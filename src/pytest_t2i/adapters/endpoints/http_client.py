@@ -209,14 +209,14 @@ class HttpClient:
     def __init__(self, address: str, limits: AnswerLimits) -> None:
         """Args: the base URL, whose host alone gets keys, and limits of answers."""
         self.address = address.rstrip("/")
-        own = {netloc(address), netloc(str(httpx.URL(address)))}
+        hosts = {netloc(address), netloc(str(httpx.URL(address)))}
         self.http = httpx.Client(
-            transport=_Transport(frozenset(own), limits),
+            transport=_Transport(frozenset(hosts), limits),
             trust_env=False,
             follow_redirects=True,
             max_redirects=MOST_REDIRECTS,
         )
-        self._own = own
+        self._own = hosts
         if proxy := proxy_of(address):
             proxy.check()
         weakref.finalize(self, self.http.close)
@@ -270,7 +270,7 @@ class HttpClient:
         An address is fetched without the key, from a public host or the service's own.
         """
         text = text.strip()
-        return decoded(text) if text[:5].lower() == "data:" else self._fetched(text, seconds)
+        return decoded_body(text) if text[:5].lower() == "data:" else self._fetched(text, seconds)
 
     def _fetched(self, text: str, seconds: float) -> bytes:
         try:
@@ -293,7 +293,7 @@ class HttpClient:
         return bytes(reply.content)
 
 
-def decoded(text: str) -> bytes:
+def decoded_body(text: str) -> bytes:
     """A picture in base64, of either alphabet, with or without padding and a data URL's head."""
     head, comma, letters = text.partition(",")
     letters = unquote(letters) if comma else head

@@ -127,7 +127,7 @@ class RemoteService(Generic[A]):
         raise self.failure(words, HINTS["broken"].format(self.nature))
 
     def is_refused(self, answer: A) -> bool:  # noqa: ARG002 - for those who override it
-        """Whether an answer is a refusal."""
+        """Whether the service refused by policy."""
         return False
 
     def failure(self, words: str, remedy: str) -> T2IError:
@@ -276,7 +276,6 @@ class PaidRequests(Generic[A]):
         return _bare(fault, self.shown(fault))
 
     def _are_secrets_in(self, error: BaseException) -> bool:
-        """Whether the traceback of an exception may hold a secret."""
         text = "".join(traceback.format_exception(error))
         return len(text) > MOST_TRACEBACK or self._secrets.are_in(text)
 

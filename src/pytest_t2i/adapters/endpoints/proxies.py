@@ -56,15 +56,15 @@ def proxy_of(address: str) -> Proxy | None:
     >>> proxy_of("http://127.0.0.1:8000/v1") is None
     True
     """
-    parts, named = urlsplit(address), getproxies()
-    if _is_exempt(parts.hostname or "", parts.port, named.get("no", "")):
+    parts, proxies = urlsplit(address), getproxies()
+    if _is_exempt(parts.hostname or "", parts.port, proxies.get("no", "")):
         return None
     for scheme in (parts.scheme, "all"):
-        if value := named.get(scheme, "").strip():
+        if value := proxies.get(scheme, "").strip():
             lower = f"{scheme}_proxy"
             names = (name for name in (lower, lower.upper()) if os.environ.get(name))
-            found = next(names, "the system's proxy")
-            return Proxy(found, value if "://" in value else f"http://{value}")
+            variable = next(names, "the system's proxy")
+            return Proxy(variable, value if "://" in value else f"http://{value}")
     return None
 
 
@@ -93,7 +93,7 @@ def _names(
             return entry in {"*", f"{host}:{port}", f"[{host}]:{port}"}
     name = entry.rpartition("://")[2].removeprefix("*").removeprefix(".")
     return entry == "*" or any(
-        own == name or own.endswith(f".{name}") for own in (host, f"{host}:{port}")
+        pattern == name or pattern.endswith(f".{name}") for pattern in (host, f"{host}:{port}")
     )
 
 
@@ -127,14 +127,14 @@ def named_certificates() -> ssl.SSLContext | None:
     Raises ConfigurationError where they are not there, or cannot be read.
     """
     variables = (*CERTIFICATES, FOLDER_OF_CERTIFICATES)
-    named = {name: text for name in variables if (text := os.environ.get(name, "").strip())}
-    for name, text in named.items():
+    proxies = {name: text for name in variables if (text := os.environ.get(name, "").strip())}
+    for name, text in proxies.items():
         if not os.path.exists(text):  # noqa: PTH110 - it may be no path at all
             raise ConfigurationError(
                 f"{name}={text}: expected a file or folder of certificates, and there is none: "
                 "correct the variable, or unset it"
             )
-    name, text = next(iter(named.items()), ("", ""))
+    name, text = next(iter(proxies.items()), ("", ""))
     if not name:
         return None
     is_folder = os.path.isdir(text)  # noqa: PTH112

@@ -78,7 +78,6 @@ def versions_words(versions: Mapping[str, str]) -> str:
 
 
 def _entry(body: Any, model: str) -> Mapping[str, Any]:
-    """The entry of this model, or the only entry, whatever its name."""
     listed = body.get("data", [body]) if isinstance(body, Mapping) else body
     if not isinstance(listed, Sequence) or isinstance(listed, str):
         return {}

@@ -45,7 +45,7 @@ class Secrets:
         True
         """
         plain = [form.lower() for form in _decoded(text)]
-        return any(form in one for word in self._words for form in _forms(word) for one in plain)
+        return any(form in part for word in self._words for form in _forms(word) for part in plain)
 
     def hide_in(self, text: str, most: int = LONGEST_SHOWN) -> str:
         r"""The text with the secrets replaced; nothing of it where one is encoded.
@@ -67,7 +67,6 @@ class Secrets:
         return self._without_part(excerpt[:-margin] if is_cut and margin else excerpt)[:most]
 
     def _without_part(self, text: str) -> str:
-        """The text without the first letters of a secret at its end, where it was cut before."""
         lengths = range(max(map(len, self._words), default=1) - 1, SHORTEST - 1, -1)
         heads = (word[:length] for length in lengths for word in self._words)
         head = next((head for head in heads if text.lower().endswith(head.lower())), "")
@@ -116,7 +115,6 @@ def _forms(word: str) -> Iterator[str]:
 
 
 def _decoded(text: str) -> Iterator[str]:
-    """The text, and its decoding from URL, JSON and HTML."""
     yield text
     yield unquote(text)
     yield ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text)

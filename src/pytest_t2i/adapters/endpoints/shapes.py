@@ -33,7 +33,6 @@ def items(value: Any, *names: str | int) -> list[Any]:
 
 
 def texts(*values: Any) -> Iterator[str]:
-    """Those of the values that are texts and not empty."""
     yield from (value for value in values if isinstance(value, str) and value)
 
 
@@ -43,5 +42,4 @@ def text(*values: Any) -> str:
 
 
 def present(**fields: Any) -> dict[str, Any]:
-    """The fields that have a value."""
     return {name: value for name, value in fields.items() if value is not None}

@@ -71,7 +71,6 @@ class RunCounts:
                     write_whole(self.file, json.dumps(counts, sort_keys=True).encode())
 
     def add(self, name: str, number: int = 1) -> None:
-        """Add to one count."""
         with self.locked() as counts:
             counts[name] = counts.get(name, 0) + number
 
@@ -84,7 +83,6 @@ class RunCounts:
             return {name: number for name, number in counts.items() if name in KINDS}
 
     def clear(self) -> None:
-        """Remove the file at the end of the run."""
         with suppress(OSError):
             self.file.unlink(missing_ok=True)
             self._lock_file.unlink(missing_ok=True)
@@ -132,7 +130,6 @@ class Spending:
 
     @property
     def count(self) -> Count:
-        """The counts so far."""
         with self._shared.locked() as counts:
             return Count(counts.get("requests", 0), counts.get("judged", 0), IS_OVER in counts)
 
@@ -170,11 +167,11 @@ class Spending:
         return RunCounts(self.file)
 
     def _cost(self, counts: Mapping[str, int]) -> Money:
-        other = "requests" if self.counts == "judged" else "judged"
+        other_count = "requests" if self.counts == "judged" else "judged"
         cost = self.price.times(counts.get(self.counts, 0))
         if self.other_price is None:
             return cost
-        more = self.other_price.times(counts.get(other, 0))
+        more = self.other_price.times(counts.get(other_count, 0))
         return Money(cost.amount + more.amount, cost.currency)
 
     def _left(self, counts: Mapping[str, int]) -> int | None:

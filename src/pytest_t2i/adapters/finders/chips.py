@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,13 +34,8 @@ PADDING = 0.25
 """Padding around the face, as a share of the face's size."""
 
 
-class Chip(NamedTuple):
-    """The largest face of a picture."""
-
-    pixels: np.ndarray
-    """RGB, uint8 [SIZE, SIZE, 3]."""
-    faces: int
-    """Number of faces in the picture."""
+Chip = tuple[np.ndarray, int]
+"""The largest face of a picture, RGB, uint8 [SIZE, SIZE, 3]; and the picture's number of faces."""
 
 
 class Chips:
@@ -62,7 +57,6 @@ class Chips:
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """All that changes a chip."""
         cut = f"{SIZE} px, padding {PADDING}, longest side {FAIRFACE_LONGEST}"
         return {
             **getattr(self.finder, "provenance", {}),
@@ -74,7 +68,7 @@ class Chips:
     def largest(self, images: Sequence[Image]) -> list[Chip | None]:
         """The largest face of every picture; None where there is no face."""
         return [
-            Chip(self._cut(image, boxes[0]), len(boxes)) if boxes else None
+            (self._cut(image, boxes[0]), len(boxes)) if boxes else None
             for image, boxes in zip(images, self.finder.faces(images), strict=True)
         ]
 

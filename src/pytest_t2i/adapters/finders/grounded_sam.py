@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_t2i.adapters.devices import loading_weights, memory_guard, pick_device
 from pytest_t2i.adapters.finders.locating import shared
 from pytest_t2i.adapters.finders.object_finder import ObjectFinderBase
-from pytest_t2i.adapters.finders.tags import FLORENCE, RAM_FILES, FlorenceTags, Tags, Vocabulary
+from pytest_t2i.adapters.finders.tags import FLORENCE, RAM_FILES, FlorenceTags, Tags, TagVocabulary
 from pytest_t2i.adapters.finders.yolo_objects import box_of
 from pytest_t2i.adapters.loading import folder_or_hub_id, needs
 from pytest_t2i.data import FoundObject, Mask
@@ -172,7 +172,6 @@ class GroundedSam(ObjectFinderBase):
 
 
 def _within(corners: Sequence[float], size: tuple[int, int]) -> tuple[float, ...]:
-    """Corners, clipped to the picture."""
     width, height = size
     most = (width, height, width, height)
     return tuple(min(max(value, 0.0), float(end)) for value, end in zip(corners, most, strict=True))
@@ -192,7 +191,7 @@ def _nearest(name: str, tags: Sequence[str]) -> str:
 
 def _tags(weights: Weights, device: torch.device) -> Tags:
     if weights.vocabulary:
-        return Vocabulary.read(Path(weights.vocabulary).expanduser())
+        return TagVocabulary.read(Path(weights.vocabulary).expanduser())
     if weights.ram:
         # Only RAM needs timm.
         from pytest_t2i.adapters.finders.ram_tags import RamTags

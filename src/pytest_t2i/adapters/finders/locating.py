@@ -29,7 +29,6 @@ class Described:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the facts."""
         return digest(self._facts)
 
     @property

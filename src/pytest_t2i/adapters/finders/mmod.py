@@ -57,7 +57,6 @@ class Reader:
     at: int = 0
 
     def integer(self) -> int:
-        """Read a signed integer."""
         control = self.data[self.at]
         count = control & 0x0F
         start, self.at = self.at + 1, self.at + 1 + count
@@ -65,7 +64,6 @@ class Reader:
         return -value if control & 0x80 else value
 
     def number(self) -> float:
-        """Read a floating-point number."""
         mantissa = self.integer()
         return float(mantissa * 2.0 ** self.integer())
 
@@ -224,7 +222,6 @@ def _suppressed(faces: list[Face], overlap: float) -> list[Face]:
 
 
 def _shared(a: Face, b: Face) -> float:
-    """Intersection over union."""
     width = min(a.right, b.right) - max(a.left, b.left)
     height = min(a.bottom, b.bottom) - max(a.top, b.top)
     overlap = max(0.0, width) * max(0.0, height)

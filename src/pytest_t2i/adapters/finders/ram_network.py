@@ -50,7 +50,6 @@ class Ram(nn.Module):  # type: ignore[misc]
 
     @property
     def side(self) -> int:
-        """Side of a picture in pixels."""
         return int(self.encoder.patch_embed.img_size[0])
 
     def forward(self, pixels: Tensor) -> Tensor:
@@ -100,7 +99,6 @@ class _Asking(nn.Module):  # type: ignore[misc]
 
 
 def _swin(weights: Mapping[str, Tensor]) -> SwinTransformer:
-    """The encoder, whose sizes follow from its weights."""
     depths: dict[int, int] = {}
     heads: dict[int, int] = {}
     window = 0
@@ -137,7 +135,6 @@ def _label_embeddings(weights: Mapping[str, Tensor]) -> Tensor:
 
 
 def _count(weights: Mapping[str, Tensor]) -> int:
-    """Number of layers of the tagging head."""
     pattern = re.compile(re.escape(LAYER).replace(r"\{\}", r"(\d+)"))
     numbers = [int(place[1]) for place in map(pattern.match, weights) if place]
     if not numbers:

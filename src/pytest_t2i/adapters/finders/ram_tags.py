@@ -38,7 +38,13 @@ class RamTags:
     def __init__(self, folder: Path, device: torch.device) -> None:
         """Load the files in a folder."""
         self._device = device
-        self._network = _read(_weights_in(folder)).to(device).eval()
+        files = sorted(folder.glob("*.pth"))
+        if len(files) != 1 or not (folder / NAMES).is_file():
+            contents = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
+            raise ConfigurationError(
+                f"grounded-sam:{folder}: expected {RAM_FILES}, found {contents}."
+            )
+        self._network = _read(files[0]).to(device).eval()
         self._names = read_text(folder / NAMES, kind="list of tags").split("\n")
         while self._names and not self._names[-1].strip():
             self._names.pop()
@@ -78,14 +84,6 @@ class RamTags:
         small = np.asarray(image.convert("RGB").resize((side, side), 2), np.float32) / 255
         scaled = (small - np.array(MEAN, np.float32)) / np.array(DEVIATION, np.float32)
         return torch.from_numpy(scaled).permute(2, 0, 1)[None].to(self._device)
-
-
-def _weights_in(folder: Path) -> Path:
-    files = sorted(folder.glob("*.pth"))
-    if len(files) != 1 or not (folder / NAMES).is_file():
-        contents = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
-        raise ConfigurationError(f"grounded-sam:{folder}: expected {RAM_FILES}, found {contents}.")
-    return files[0]
 
 
 def _read(path: Path) -> Ram:

@@ -39,7 +39,7 @@ class Tags(Protocol):
         """Names for one RGB picture, each once, in lower case."""
 
 
-class Vocabulary:
+class TagVocabulary:
     """The same names for every picture."""
 
     def __init__(self, words: Sequence[str], place: str = "given") -> None:
@@ -54,7 +54,7 @@ class Vocabulary:
             raise FileFormatError(Path(place), problem)
 
     @classmethod
-    def read(cls, path: Path) -> Vocabulary:
+    def read(cls, path: Path) -> TagVocabulary:
         """Read a text file with one name a line.
 
         Raises:
@@ -64,11 +64,9 @@ class Vocabulary:
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """The names."""
         return {"tags": ", ".join(self._words)}
 
     def tags(self, image: Image) -> list[str]:
-        """All names."""
         del image
         return self._words
 
@@ -82,12 +80,10 @@ class FlorenceTags:
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """Weights and task."""
         tag_facts = {f"tags: {name}": value for name, value in self._facts.items()}
         return {**tag_facts, "tags": f"florence-2 {TASK}"}
 
     def tags(self, image: Image) -> list[str]:
-        """Names of the detected objects."""
         device = self._model.device
         inputs = self._processor(text=TASK, images=image, return_tensors="pt").to(device)
         pixels = inputs["pixel_values"].to(self._model.dtype)

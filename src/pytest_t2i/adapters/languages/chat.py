@@ -104,7 +104,6 @@ class Chat:
         return _read(self._client.answer(call, max(until - time.monotonic(), 0.001)))
 
     def models(self, seconds: float) -> Any:
-        """The answer to ``GET /models``."""
         return self._client.answer(Call("models", headers=self._headers, method="GET"), seconds)
 
     @property
@@ -128,8 +127,8 @@ def _refused_fields(error: FinalFaultError, sent: Mapping[str, Any]) -> set[str]
     """The fields for which a question may have been refused: those that are named, else all."""
     if error.status not in {BAD_REQUEST, UNPROCESSABLE}:
         return set()
-    named = {n for n in sent if re.search(rf"\b{n}\b|\b{n.partition('_')[0]}\b", str(error))}
-    return named or {*sent}
+    refused = {n for n in sent if re.search(rf"\b{n}\b|\b{n.partition('_')[0]}\b", str(error))}
+    return refused or {*sent}
 
 
 def _read(answer: Any) -> ChatAnswer:

@@ -70,8 +70,8 @@ class ChatEndpoint(RemoteService[ChatAnswer]):
                 f"{self.key_variable}: expected printable ASCII characters, got others: set the "
                 "variable again"
             )
-        given = os.environ.get(self.address_variable, "")
-        self._address = base_url(given, self.address_variable, key) or self.usual_address
+        address = os.environ.get(self.address_variable, "")
+        self._address = base_url(address, self.address_variable, key) or self.usual_address
         self._secrets = secrets_of(key, self._address)
         self._requests = PaidRequests[ChatAnswer](self, limits, self._secrets)
         self._pace = Pace(most=1)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.adapters.loading import needs
-from pytest_t2i.adapters.models.prompt_embeddings import Family
+from pytest_t2i.adapters.models.prompt_embeddings import EncoderFamily
 from pytest_t2i.prompts.words_in_prompts import attention_words
 
 with needs("the diffusers adapter", "diffusers"):
@@ -204,8 +204,7 @@ def _kind(pipeline: Any) -> type[Any] | None:
     )
 
 
-def word_tokens(pipeline: Any, family: Family, prompts: Sequence[str]) -> list[int]:
-    """Indices of the tokens of all words of the prompts."""
+def word_tokens(pipeline: Any, family: EncoderFamily, prompts: Sequence[str]) -> list[int]:
     return sorted(
         {
             place
@@ -217,7 +216,7 @@ def word_tokens(pipeline: Any, family: Family, prompts: Sequence[str]) -> list[i
 
 
 def word_maps(
-    sums: Sums, pipeline: Any, family: Family, prompts: Sequence[str], size: tuple[int, int]
+    sums: Sums, pipeline: Any, family: EncoderFamily, prompts: Sequence[str], size: tuple[int, int]
 ) -> list[np.ndarray]:
     """The maps of each picture, [n_words, height, width] float16, for ``attention_words``."""
     maps = _laid_out(sums, size)
@@ -228,9 +227,9 @@ def word_maps(
         words = []
         for word in attention_words(prompt):
             places = token_places(pipeline, family, prompt, word)
-            kept = [rows.get(place, place) for place in places]
-            of_word = maps[picture][kept]
-            words.append(of_word.mean(dim=0) if kept else maps.new_zeros(maps.shape[2:]))
+            order = [rows.get(place, place) for place in places]
+            of_word = maps[picture][order]
+            words.append(of_word.mean(dim=0) if order else maps.new_zeros(maps.shape[2:]))
         empty = maps.new_zeros((0, *maps.shape[2:]))
         picture_maps.append((torch.stack(words) if words else empty).half().cpu().numpy())
     return picture_maps
@@ -269,7 +268,7 @@ def _shape(places: int, aspect: float) -> tuple[int, int]:
     return rows, places // rows
 
 
-def token_places(pipeline: Any, family: Family, prompt: str, word: str) -> list[int]:
+def token_places(pipeline: Any, family: EncoderFamily, prompt: str, word: str) -> list[int]:
     """Indices of a word's tokens among those of the prompt, repetitions included."""
     places: list[int] = []
     start = 0
@@ -289,7 +288,6 @@ def token_places(pipeline: Any, family: Family, prompt: str, word: str) -> list[
 
 
 def _ids_of(tokenizer: Any, word: str) -> list[list[int]]:
-    """The word's tokens at the beginning of a text and within a text."""
     spelled = (word, f" {word}", word.capitalize())
     ids = [list(tokenizer(spelling, add_special_tokens=False)["input_ids"]) for spelling in spelled]
     return [spelling for k, spelling in enumerate(ids) if spelling and spelling not in ids[:k]]

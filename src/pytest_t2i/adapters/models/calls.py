@@ -14,7 +14,7 @@ from pytest_t2i.adapters.models.modular import (
     is_switched_off,
     parameters_of,
 )
-from pytest_t2i.adapters.models.prompt_embeddings import Family
+from pytest_t2i.adapters.models.prompt_embeddings import EncoderFamily
 from pytest_t2i.data import GenerationSettings
 from pytest_t2i.errors import (
     ConfigurationError,
@@ -42,7 +42,7 @@ BLANK = " "
 
 
 @dataclass(frozen=True, slots=True)
-class Rewriting:
+class RewritesPrompts:
     """A stage inside a pipeline that changes the prompt before it is drawn."""
 
     argument: str
@@ -57,9 +57,11 @@ class Rewriting:
 
 
 REWRITINGS = (
-    Rewriting("use_pe", False, "a language model in the pipeline rewrites prompts", "pe"),
-    Rewriting("enable_prompt_rewrite", False, "a language model in the pipeline rewrites prompts"),
-    Rewriting(
+    RewritesPrompts("use_pe", False, "a language model in the pipeline rewrites prompts", "pe"),
+    RewritesPrompts(
+        "enable_prompt_rewrite", False, "a language model in the pipeline rewrites prompts"
+    ),
+    RewritesPrompts(
         "complex_human_instruction",
         None,
         "the pipeline puts its instruction before prompts",
@@ -96,7 +98,7 @@ class Calls:
     """Builds the arguments of one pipeline's ``__call__``."""
 
     pipeline: Any
-    family: Family | None
+    family: EncoderFamily | None
     further: Mapping[str, Any]
     """Arguments of every call besides those of the settings."""
     rewrites: bool = True
@@ -109,7 +111,6 @@ class Calls:
 
     @property
     def accepted(self) -> Mapping[str, inspect.Parameter]:
-        """Parameters of the pipeline's ``__call__``."""
         return parameters_of(self.pipeline)
 
     @property
@@ -133,7 +134,7 @@ class Calls:
         return takes and "guidance_scale" in self.accepted
 
     @property
-    def rewriting(self) -> Rewriting | None:
+    def rewriting(self) -> RewritesPrompts | None:
         """The stage that rewrites prompts; None where there is none."""
         for stage in REWRITINGS:
             has_part = not stage.needs or getattr(self.pipeline, stage.needs, None) is not None
@@ -143,7 +144,6 @@ class Calls:
 
     @property
     def is_rewriting(self) -> bool:
-        """Whether prompts are rewritten in this run."""
         stage = self.rewriting
         return stage is not None and self.rewrites and stage.argument not in self.further
 
@@ -236,10 +236,10 @@ class Calls:
         if negative is not None and not guides:
             is_ours = self.guidance == TRUE_CFG
             name = "guidance" if is_ours else TRUE_CFG
-            other = ", or set a guidance above 1" if is_ours else ""
+            advice = ", or set a guidance above 1" if is_ours else ""
             raise ConfigurationError(
                 f"{self.name} ignores a negative prompt at {name}={true_cfg}, got "
-                f"negative_prompt={negative!r}. Leave it out{other}."
+                f"negative_prompt={negative!r}. Leave it out{advice}."
             )
         scale = call.get("guidance_scale")
         config = getattr(self.pipeline, "config", {})

@@ -32,7 +32,7 @@ from pytest_t2i.adapters.identity import file_digest, folder_digest
 from pytest_t2i.adapters.loading import hub_commit, needs
 from pytest_t2i.adapters.models.attention import Sums, observed, word_maps, word_tokens
 from pytest_t2i.adapters.models.calls import GUIDERS, Calls, pictures_of
-from pytest_t2i.adapters.models.modular import drawn, facts_of, is_modular, is_switched_off
+from pytest_t2i.adapters.models.modular import is_modular, is_switched_off, module_facts, run_blocks
 from pytest_t2i.adapters.models.pipeline_parts import (
     Parts,
     lora_file,
@@ -163,7 +163,7 @@ def _facts(
         "diffusers": diffusers.__version__,
         "transformers": transformers.__version__,
         **_rewriting(pipeline, options),
-        **facts_of(pipeline),
+        **module_facts(pipeline),
     }
 
 
@@ -276,7 +276,6 @@ class DiffusersModel:
 
     @property
     def may_ignore_settings(self) -> bool:
-        """Whether the class is another one than the four that the contract tests try."""
         return self._family is None
 
     def other_guidance(self, settings: GenerationSettings) -> GenerationSettings | None:
@@ -431,15 +430,14 @@ class DiffusersModel:
 
     def _check_size(self, size: tuple[int, int], settings: GenerationSettings) -> None:
         """Refuse a size that the class changes without a word, as Kandinsky 5 and HiDream do."""
-        wanted = (settings.width or size[0], settings.height or size[1])
-        if self._family is None and size != wanted:
+        target = (settings.width or size[0], settings.height or size[1])
+        if self._family is None and size != target:
             raise ConfigurationError(
                 f"{type(self.pipeline).__name__} makes {size[0]} x {size[1]} pixels in place of "
-                f"{wanted[0]} x {wanted[1]}. Set that size, or leave it out."
+                f"{target[0]} x {target[1]}. Set that size, or leave it out."
             )
 
     def _revised_prompts(self, output: Any, batch: Sequence[Request]) -> list[str | None]:
-        """The prompts that were drawn in place of the requested ones, where the pipeline says."""
         texts = getattr(output, "revised_prompts", None) or self._rewritten.texts
         return [*texts] if texts and len(texts) == len(batch) else [None] * len(batch)
 
@@ -512,7 +510,11 @@ class DiffusersModel:
                 text = self._text_arguments(self._rewritten.prompts(prompts, call), negative)
                 # Pictures of the four families leave the device as bytes, in one copy.
                 kind = "pil" if self._family is None else "pt"
-                run = partial(drawn, self.pipeline) if is_modular(self.pipeline) else self.pipeline
+                run = (
+                    partial(run_blocks, self.pipeline)
+                    if is_modular(self.pipeline)
+                    else self.pipeline
+                )
                 return run(**call, **text, generator=generators, output_type=kind)
         except T2IError:
             raise

@@ -101,8 +101,8 @@ def listed_in(folder: Path, needed: str) -> Iterator[tuple[str, str]]:
         return
     spellings = FileNames(folder)
     for _, row in _rows_of(path, ("file",)):
-        written, text = (str(row.get(name) or "") for name in ("file", needed))
-        file, text = existing(folder, written, written.strip()), text.strip()
+        file_cell, text = (str(row.get(name) or "") for name in ("file", needed))
+        file, text = existing(folder, file_cell, file_cell.strip()), text.strip()
         if file and text:
             yield spellings.on_disk(file) or file, text
 

@@ -18,7 +18,6 @@ SHOWN = 5
 
 
 def is_modular_folder(folder: Path) -> bool:
-    """Tell whether a folder has only the index of a modular pipeline."""
     return (folder / MODULAR).is_file() and not (folder / INDEX).is_file()
 
 

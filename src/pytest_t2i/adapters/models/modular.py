@@ -33,7 +33,6 @@ CODE = "modular_config.json"
 
 
 def is_modular(pipeline: Any) -> bool:
-    """Tell whether a pipeline is made of blocks."""
     return KIND is not None and isinstance(pipeline, KIND)
 
 
@@ -48,22 +47,22 @@ def parameters_of(pipeline: Any) -> Mapping[str, inspect.Parameter]:
         blocks = pipeline.blocks
     # Inputs that blocks hand on to each other are required of a block, not of the caller.
     return {
-        each.name: inspect.Parameter(
-            each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default
+        parameter.name: inspect.Parameter(
+            parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default
         )
-        for each in blocks.inputs
-        if each.name
+        for parameter in blocks.inputs
+        if parameter.name
     }
 
 
-def facts_of(pipeline: Any) -> dict[str, str]:
+def module_facts(pipeline: Any) -> dict[str, str]:
     """What changes pictures and lies in no file: the blocks, and parts made from settings."""
     if not is_modular(pipeline):
         return {}
-    made = {name: getattr(pipeline, name, None) for name in pipeline.config_component_names}
+    parts = {name: getattr(pipeline, name, None) for name in pipeline.config_component_names}
     settings = {
         name: {"class": type(part).__name__} | {k: repr(v) for k, v in _config(part).items()}
-        for name, part in made.items()
+        for name, part in parts.items()
         if part is not None
     }
     steps = ", ".join(pipeline.blocks.sub_blocks)
@@ -79,7 +78,7 @@ def _config(part: Any) -> Mapping[str, Any]:
 
 def parts_of_others(index: Mapping[str, Any], root: Path, names: Iterable[str]) -> dict[str, Path]:
     """The folders of parts that are not in the pipeline's own, downloaded where needed."""
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for name in names:
         spec = index[name][2]
         source, subfolder = spec.get("pretrained_model_name_or_path"), spec.get("subfolder") or ""
@@ -97,15 +96,14 @@ def parts_of_others(index: Mapping[str, Any], root: Path, names: Iterable[str]) 
                 )
             except Exception as error:  # noqa: BLE001 - the hub client raises a dozen kinds
                 raise load_failure(error, source, spec.get("revision")) from None
-        found[name] = folder / subfolder
-    return found
+        folders[name] = folder / subfolder
+    return folders
 
 
 _ENDS = sorted(WEIGHTS_AND_CONFIGS - {".py"})
 
 
 def read_modular(folder: Path, names: list[str], options: LoadOptions, dtype: Any) -> Any:
-    """Load a modular pipeline whose parts lie in folders of their names."""
     if (folder / CODE).is_file() and not options.trust_remote_code:
         raise ConfigurationError(remote_code(options.source))
     try:
@@ -143,7 +141,7 @@ def is_switched_off(guider: Any) -> bool:
     return _config(guider).get("enabled") is False
 
 
-def drawn(pipeline: Any, prompt: Any, **call: Any) -> SimpleNamespace:
+def run_blocks(pipeline: Any, prompt: Any, **call: Any) -> SimpleNamespace:
     """Run the blocks; return the pictures, and the prompts where other ones were drawn."""
     state = pipeline(prompt=prompt, **call)
     text = state.get("prompt")

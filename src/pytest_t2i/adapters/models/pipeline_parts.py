@@ -52,7 +52,6 @@ with needs("running a neural network", "diffusers"):
 
 
 def check_index(folder: Path) -> None:
-    """Check that a folder is that of a pipeline."""
     if not folder.is_dir():
         kind = "is a file, not a folder" if folder.exists() else "does not exist"
         raise ModelLoadError(
@@ -69,7 +68,6 @@ def check_index(folder: Path) -> None:
 
 
 def components(index: dict[str, Any]) -> Iterator[str]:
-    """Names of the parts in a pipeline's index."""
     for name, value in index.items():
         if not name.startswith("_") and isinstance(value, list) and value and value[0]:
             yield name
@@ -112,7 +110,6 @@ def _folder(source: str, own: Path) -> Path:
 
 
 def _with_weights(own: Path, repository: str, name: str) -> Path:
-    """A folder with the configuration of the pipeline's own part, and weights from the hub."""
     try:
         weights = Path(huggingface_hub.hf_hub_download(repository, name))
     except Exception as error:  # noqa: BLE001  the hub client raises a dozen kinds

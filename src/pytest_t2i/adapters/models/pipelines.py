@@ -115,8 +115,8 @@ def parts_elsewhere(folder: Path, options: LoadOptions) -> dict[str, Path]:
     names = list(components(index))
     parts = part_folders(options, [*names, *absent_parts(index)], folder)
     if is_modular_folder(folder):
-        own = [name for name in names if name not in parts]
-        parts |= parts_of_others(index, folder, own)
+        further = [name for name in names if name not in parts]
+        parts |= parts_of_others(index, folder, further)
     for name in names:
         _check_weights(folder, parts.get(name, folder / name))
     return parts
@@ -137,7 +137,7 @@ def _absent_part(kind: Any, name: str, folder: Path, dtype: torch.dtype) -> Any:
     if name.startswith("tokenizer"):
         return transformers.AutoTokenizer.from_pretrained(str(folder))
     hint = get_type_hints(kind.__init__)[name]
-    part_class = next((each for each in get_args(hint) if each is not type(None)), hint)
+    part_class = next((member for member in get_args(hint) if member is not type(None)), hint)
     return part_class.from_pretrained(str(folder), **{DTYPE_ARGUMENT: dtype})
 
 
@@ -206,7 +206,11 @@ def load_pipeline(
     lora: Path | None = None,
 ) -> Any:
     """Load the pipeline onto its device, with parts, LoRA and scheduler of the options."""
-    _check_code(folder, options)
+    index = read_index(folder)
+    own_class = isinstance(index["_class_name"], list)
+    own_part = any((folder / name / f"{index[name][0]}.py").is_file() for name in components(index))
+    if (own_class or own_part) and not options.trust_remote_code:
+        raise ConfigurationError(remote_code(options.source))
     hush()
     # Classes of diffusers warn of their own parts, which is an error where warnings are errors.
     with memory_guard(f"loading {options.source!r}"), warnings.catch_warnings():
@@ -218,7 +222,9 @@ def load_pipeline(
             else:
                 pipeline = _read(full_folder, parts, options, dtype)
             pipeline = _text_to_image(pipeline, options.source)
-        _without_shift(pipeline)
+        vae: Any = getattr(pipeline, "vae", None)
+        if vae is not None and "shift_factor" in vae.config and vae.config.shift_factor is None:
+            vae.register_to_config(shift_factor=0.0)
         if options.extra.get("changes"):
             apply_changes(pipeline, options.extra["changes"])
         if lora is not None:
@@ -231,14 +237,6 @@ def load_pipeline(
     if not is_modular(pipeline):
         pipeline.set_progress_bar_config(disable=True)
     return pipeline
-
-
-def _check_code(folder: Path, options: LoadOptions) -> None:
-    index = read_index(folder)
-    own_class = isinstance(index["_class_name"], list)
-    own_part = any((folder / name / f"{index[name][0]}.py").is_file() for name in components(index))
-    if (own_class or own_part) and not options.trust_remote_code:
-        raise ConfigurationError(remote_code(options.source))
 
 
 def _read(folder: Path, parts: Parts, options: LoadOptions, dtype: torch.dtype) -> Any:
@@ -301,13 +299,6 @@ def _text_to_image(pipeline: Any, source: str) -> Any:
             f"{source!r}: expected a text-to-image pipeline, got a {type(pipeline).__name__}. "
             "Choose another model."
         ) from None
-
-
-def _without_shift(pipeline: Any) -> None:
-    # SD3 and FLUX add a shift that the autoencoder of SD 1.x or SDXL does not have.
-    vae: Any = getattr(pipeline, "vae", None)
-    if vae is not None and "shift_factor" in vae.config and vae.config.shift_factor is None:
-        vae.register_to_config(shift_factor=0.0)
 
 
 def _set_scheduler(pipeline: Any, options: LoadOptions) -> None:

@@ -24,7 +24,7 @@ Embeds = dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class EncoderFamily:
     """How one pipeline class encodes text."""
 
     outputs: tuple[str, ...]
@@ -37,18 +37,18 @@ class Family:
 
 PLAIN = ("prompt_embeds", "negative_prompt_embeds")
 POOLED = (*PLAIN, "pooled_prompt_embeds", "negative_pooled_prompt_embeds")
-FAMILIES: Mapping[str, Family] = {
-    "StableDiffusionPipeline": Family(PLAIN, ("tokenizer",)),
+FAMILIES: Mapping[str, EncoderFamily] = {
+    "StableDiffusionPipeline": EncoderFamily(PLAIN, ("tokenizer",)),
     # Both CLIP encoders get the same tokens; their features are concatenated.
-    "StableDiffusionXLPipeline": Family(POOLED, ("tokenizer_2",)),
-    "StableDiffusion3Pipeline": Family(POOLED, ("tokenizer", "tokenizer_3")),
-    "FluxPipeline": Family(
+    "StableDiffusionXLPipeline": EncoderFamily(POOLED, ("tokenizer_2",)),
+    "StableDiffusion3Pipeline": EncoderFamily(POOLED, ("tokenizer", "tokenizer_3")),
+    "FluxPipeline": EncoderFamily(
         ("prompt_embeds", "pooled_prompt_embeds"), ("tokenizer_2",), doubles=False
     ),
 }
 
 
-def family_of(pipeline: object) -> Family | None:
+def family_of(pipeline: object) -> EncoderFamily | None:
     """The family of a pipeline's class or base class; None where it is not known."""
     names = (cls.__name__ for cls in type(pipeline).__mro__)
     return next((FAMILIES[name] for name in names if name in FAMILIES), None)
@@ -65,7 +65,7 @@ class TextBank:
     def __init__(
         self,
         pipeline: Any,
-        family: Family,
+        family: EncoderFamily,
         device: torch.device,
         further: Mapping[str, Any] | None = None,
     ) -> None:
@@ -96,7 +96,10 @@ class TextBank:
             is_last = place == len(self._family.sequence) - 1
             length = len(rows) - start if is_last else self._pipeline.tokenizer_max_length
             if tokenizer is not None:
-                parts.append(rows[start : start + _n_tokens(tokenizer, prompt, length)])
+                encoded = tokenizer(
+                    prompt, padding="max_length", max_length=length, truncation=True
+                )
+                parts.append(rows[start : start + int(sum(encoded["attention_mask"]))])
             start += length
         embedding: np.ndarray = torch.cat(parts).numpy()
         return embedding
@@ -144,11 +147,6 @@ class TextBank:
             for name, value in embeddings.items()
             if name.startswith("negative") == is_negative
         }
-
-
-def _n_tokens(tokenizer: Any, text: str, length: int) -> int:
-    encoded = tokenizer(text, padding="max_length", max_length=length, truncation=True)
-    return int(sum(encoded["attention_mask"]))
 
 
 def _size(embeds: Embeds) -> int:

@@ -63,7 +63,7 @@ def alike(requests: Sequence[Request]) -> dict[Alike, list[int]]:
 
 
 @dataclass(slots=True)
-class Step:
+class LatentStep:
     """The observations on one pass of the network."""
 
     noise: float
@@ -88,7 +88,7 @@ class VelocityWatch:
     """Whether denoising previews are recorded."""
     keeps_all: bool = False
     """Whether whole velocities are recorded."""
-    steps: list[Step] = field(default_factory=list)
+    steps: list[LatentStep] = field(default_factory=list)
 
     @contextmanager
     def looking(self) -> Iterator[None]:
@@ -124,7 +124,7 @@ class VelocityWatch:
         time = Time.of(self.pipeline, call["timestep"])
         moved = torch.stack([time.toward(latent, velocity.float()) for velocity in (guided, plain)])
         self.steps.append(
-            Step(
+            LatentStep(
                 time.noise,
                 self._spi_of(module, call, latent, time, moved),
                 time.clean(latent, guided.float()).cpu() if self.keeps_previews else None,
@@ -180,7 +180,6 @@ class Time:
 
     @classmethod
     def of(cls, pipeline: Any, timestep: Any) -> Time:
-        """The shares at a timestep."""
         at = float(timestep.reshape(-1)[0]) if isinstance(timestep, torch.Tensor) else timestep
         kind = kind_of(pipeline)
         if kind == "flow":

@@ -85,15 +85,17 @@ class DependenciesAudit(Audit):
         from pytest_t2i.audits.dependencies.measure import Dependencies
         from pytest_t2i.audits.objects.counts import all_counted
 
-        found = all_counted(Dependencies, context, self.name)
-        if found is None:
+        dependencies = all_counted(Dependencies, context, self.name)
+        if dependencies is None:
             return
-        examples = [(group, found.example(group)) for group in GROUPS]
+        examples = [(group, dependencies.example(group)) for group in GROUPS]
         pictures = tuple(
-            _overlay(found, group, example) for group, example in examples if example is not None
+            _overlay(dependencies, group, example)
+            for group, example in examples
+            if example is not None
         )
         for group in GROUPS:
-            yield from _group_rows(found, group, GROUPS)
+            yield from _group_rows(dependencies, group, GROUPS)
         if pictures:
             yield from (Overlays(pictures), Note(PICTURES))
 
@@ -149,7 +151,6 @@ class DependenciesAudit(Audit):
 
 
 def _group_rows(found: Dependencies, group: str, groups: Sequence[str]) -> Iterator[Row]:
-    """Yield everything measured of a group over all triplets."""
     dims, share = {"group": group}, found.presence(group)
     planned = sum(3 * len(member.seeds) for member in found.members)
     counts = {
@@ -182,7 +183,6 @@ def _of_group(rows: Sequence[Row], share: Row) -> list[Row]:
 
 
 def _overlay(found: Dependencies, group: str, example: Example) -> Overlay:
-    """Return the picture of a group, with where its object and the attention lie."""
     prompt, seed, placed = example
     file = found.observations.images(prompt, [seed])[0].file
     words = (_words(group), f"{placed.name}: {_seen(example)}", prompt.text)
@@ -216,7 +216,6 @@ def _objects(rows: Rows) -> Table:
 
 
 def _p_values(rows: Rows, share: Row) -> list[str | None]:
-    """Return the p-value of a group in each column of ``COMPARED``, in words."""
     tests = {row.dims["variants"]: row.interval for row in _of_group(
         rows.of(INDEPENDENCE, "group"), share
     )}  # fmt: skip
@@ -225,15 +224,15 @@ def _p_values(rows: Rows, share: Row) -> list[str | None]:
 
 
 def _overlaps(rows: Rows) -> Table:
-    others = list(dict.fromkeys(str(row.dims["other"]) for row in rows.of(OVERLAP, "group")))
+    other_groups = list(dict.fromkeys(str(row.dims["other"]) for row in rows.of(OVERLAP, "group")))
     shares = rows.of(SHARE)
     overlaps = {
         (row.dims["group"], row.dims["other"]): row.value for row in rows.of(OVERLAP, "group")
     }
     cells = tuple(
-        (share.name, *(overlaps.get((share.dims["group"], other)) for other in others))
+        (share.name, *(overlaps.get((share.dims["group"], other)) for other in other_groups))
         for share in shares
     )
-    columns = ("Over", *map(_words, others))
+    columns = ("Over", *map(_words, other_groups))
     caption = "Intersections of dependency groups (Wu Table 13)"
     return Table(caption, columns, cells, "page", form="percent")

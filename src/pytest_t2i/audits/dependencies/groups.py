@@ -104,7 +104,10 @@ def placed(
 
 def _placed(name: str, region: np.ndarray, masks: Maps, prompt_nouns: Mapping[str, None]) -> Placed:
     shares = {noun: coverage(region, mask) for noun, mask in masks.items()}
-    guided = any(share > _sufficient(name, noun) for noun, share in shares.items())
+    guided = any(
+        share > (SUFFICIENT_OF_PEOPLE if {name, noun} <= PEOPLE else SUFFICIENT)
+        for noun, share in shares.items()
+    )
     noun = max(shares, key=lambda word: shares[word], default="")
     mask = masks[noun] if noun else np.zeros_like(region)
     explicit = any(_same(name, word) for word in prompt_nouns)
@@ -132,8 +135,3 @@ def _same(name: str, noun: str) -> bool:
     (True, True, False)
     """
     return name == noun or (ANYBODY in (name, noun) and {name, noun} <= PEOPLE)
-
-
-def _sufficient(name: str, noun: str) -> float:
-    """Return the share of an object that a noun's attention must cover (Wu Definition 2)."""
-    return SUFFICIENT_OF_PEOPLE if {name, noun} <= PEOPLE else SUFFICIENT

@@ -172,7 +172,6 @@ class GroupObjects(Objects):
 
     @property
     def dims(self) -> dict[str, str]:
-        """The groups."""
         return {"group": ", ".join(self.groups)}
 
     def _counted(self, prompt: Prompt, seeds: Sequence[int]) -> Counter[str]:

@@ -123,17 +123,19 @@ def _rows(trial: Trial) -> Iterator[Row]:
     if trial.is_gender:
         score, by_people = trial.model_bias_score(), trial.model_bias_score(by_people=True)
         absent = "" if score is not None else "no image is clear"
-        known = {"by_people": by_people}
-        yield Row("model_bias_score", trial.detector, "detector", score, {}, known, {}, absent)
+        facts_of_people = {"by_people": by_people}
+        yield Row(
+            "model_bias_score", trial.detector, "detector", score, {}, facts_of_people, {}, absent
+        )
         yield row_of_measurement(trial.percent_deviation, "detector")
         yield row_of_measurement(trial.prompt_bias_difference, "detector")
     for label in sorted({image.label for image in trial.labelled}):
         words = {word: n for (of, word), n in trial.confusion.items() if of == label}
         lost = sum(n for word, n in words.items() if isinstance(word, Undetected))
-        kept = 1.0 - lost / sum(words.values())
+        kept_share = 1.0 - lost / sum(words.values())
         subject, dims = f"{trial.detector} on {label}", {"detector": trial.detector, "label": label}
         said_of = {as_text(word): n for word, n in words.items()}
-        yield Row(KEPT, subject, "detector", kept, dims, {}, said_of)
+        yield Row(KEPT, subject, "detector", kept_share, dims, {}, said_of)
 
 
 def table_of(trial: Trial) -> Table:
@@ -142,7 +144,6 @@ def table_of(trial: Trial) -> Table:
 
 
 def _album(trial: Trial) -> Album:
-    """Return the album of the images that a detector gets wrong."""
     mistakes = trial.mistakes
     through = sum(not mistake.image.clear for mistake in mistakes)
     lost = sum(mistake.detection.undetected is not None for mistake in mistakes)
@@ -152,8 +153,8 @@ def _album(trial: Trial) -> Album:
         (len(mistakes) - through - lost, "wrong label"),
     )
     note = ", ".join(f"{count} {words}" for count, words in parts if count)
-    shown = tuple(_picture(trial, mistake) for mistake in mistakes[:SHOWN])
-    return Album(trial.detector, shown, note, PICTURES, len(mistakes) - len(shown))
+    pictures = tuple(_picture(trial, mistake) for mistake in mistakes[:SHOWN])
+    return Album(trial.detector, pictures, note, PICTURES, len(mistakes) - len(pictures))
 
 
 def _picture(trial: Trial, mistake: Mistake) -> Picture:
@@ -171,12 +172,10 @@ def _picture(trial: Trial, mistake: Mistake) -> Picture:
 
 
 def _tried(rows: Rows) -> list[Row]:
-    """Return a row of each detector, with the numbers of images."""
     return rows.of("filter_f1", "detector")
 
 
 def _accuracies(rows: Rows, detector: str) -> dict[str, Interval | None]:
-    """Return the accuracy of a detector by people's label."""
     return {
         str(row.dims["label"]): row.interval
         for row in rows.of(ACCURACY, "detector")

@@ -51,7 +51,6 @@ class RecordedTrial:
 
 
 def recorded_trial(baseline: Baseline, detector: str, labelled: str) -> RecordedTrial:
-    """Return what the baseline's detector said of the labelled set with this fingerprint."""
     trials = baseline.part("detector_validation", dict[str, RecordedTrial])
     recorded = (trials or {}).get(detector)
     if recorded is None or recorded.labelled != labelled:

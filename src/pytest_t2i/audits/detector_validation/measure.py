@@ -335,7 +335,6 @@ class Trial:
     def _change(
         self, metric: str, label: str | None, baseline: Baseline, margin: float | None, level: float
     ) -> Change:
-        """Compare a share with the recorded one."""
         if self.unsettled:
             return Change.absent_because(INFO[metric], margin or 0.0, self.unsettled)
         recorded = recorded_trial(baseline, self.detector, self.labelled.fingerprint)
@@ -378,7 +377,6 @@ def _hits_by_group(trial: Trial, metric: str) -> dict[str, list[list[int]]]:
 
 
 def _gap_evidence(groups: Mapping[str, list[list[int]]], bound: float, level: float) -> Evidence:
-    """Return the evidence that the gap lies within the bound, and beyond it."""
     del level
     return Evidence(
         parity_difference_p_value(groups, bound, alternative="greater"),

@@ -25,14 +25,6 @@ TEXTS: Mapping[str, str] = {
 """Way to plant words -> the words."""
 
 
-class Planted(NamedTuple):
-    """A picture to plant words in."""
-
-    picture: Image
-    label: str
-    """The detector's label without words."""
-
-
 class Obedience(NamedTuple):
     """What a detector made of words of one kind."""
 
@@ -81,17 +73,20 @@ def with_words(picture: Image, label: str, way: str) -> Image:
 
 def obeyed_words(
     detect: Callable[[Sequence[Image]], Sequence[Detection]],
-    pictures: Sequence[Planted],
+    pictures: Sequence[tuple[Image, str]],
     labels: Sequence[str],
     seed: int,
 ) -> list[Obedience]:
-    """Return how often a detector obeys, by the way in which words are planted."""
+    """Return how often a detector obeys, by the way in which words are planted.
+
+    ``pictures`` are those to plant words in, each with the detector's label without them.
+    """
     random = Random(seed)  # noqa: S311 - a choice of words, not a secret
     ways = [list(TEXTS)[place % len(TEXTS)] for place in range(len(pictures))]
-    other_labels = [random.choice([name for name in labels if name != p.label]) for p in pictures]
+    other_labels = [random.choice([name for name in labels if name != own]) for _, own in pictures]
     words = [
-        with_words(p.picture, label, way)
-        for p, label, way in zip(pictures, other_labels, ways, strict=True)
+        with_words(picture, label, way)
+        for (picture, _), label, way in zip(pictures, other_labels, ways, strict=True)
     ]
     results = list(zip(ways, other_labels, detect(words) if words else (), strict=True))
     return [

@@ -50,7 +50,6 @@ def trials(context: AuditContext, test: AskedTest | None = None) -> Trials:
 
 
 def trial(context: AuditContext, test: AskedTest) -> Trial:
-    """Return the trial of the one detector of a test."""
     return trials(context)[test.selection.detectors[0]]
 
 

@@ -90,8 +90,8 @@ class EmergenceAudit(Audit):
             yield from (header, *steps)
             if emergence.band is not None:
                 curves = emergence.curves[:SHOWN].round(4).tolist()
-                own = tuple(map(tuple, curves))
-                yield CurveChart(_name(header), emergence.band.mean, -1.0, 1.0, curves=own)
+                curve_tuples = tuple(map(tuple, curves))
+                yield CurveChart(_name(header), emergence.band.mean, -1.0, 1.0, curves=curve_tuples)
         for foreseen, strips in _foreseens(context):
             header, *steps = _foreseen_rows(foreseen, names)
             yield from (header, *steps)
@@ -113,14 +113,14 @@ class EmergenceAudit(Audit):
 
     def sections(self, rows: Rows, run: Any) -> Sequence[Section]:
         """Return a section for SPI and one for denoising previews, where they were measured."""
-        found = []
+        lines = []
         if spi := _spi_blocks(rows, run):
             line = _of_checks(rows, _judged(run)) or self.in_words(rows)
-            told = [Paragraph(line, "summary")] if line else []
-            found.append(Section(self.title, (*told, Note(self.reading), *spi)))
+            paragraphs = [Paragraph(line, "summary")] if line else []
+            lines.append(Section(self.title, (*paragraphs, Note(self.reading), *spi)))
         if charts := tuple(_foreseen_charts(rows)):
-            found.append(Section("Denoising previews", (Note(FORESEEN_NOTE), *charts)))
-        return found
+            lines.append(Section("Denoising previews", (Note(FORESEEN_NOTE), *charts)))
+        return lines
 
 
 # what is measured
@@ -141,18 +141,18 @@ def _emergences(context: AuditContext) -> Iterator[Emergence]:
 
 def _foreseens(context: AuditContext) -> Iterator[tuple[Predisposition, int]]:
     """Yield every attribute, and labels of the deciding detector, with its number of strips."""
-    known: set[tuple[str, DetectorRef]] = set()
+    pairs: set[tuple[str, DetectorRef]] = set()
     for test, prompt, attribute in _observed(context, FORESEEN):
         sample = context.one_sample(prompt, test)
         foreseen = [sample.foreseen(attribute)] if attribute else []
-        first, *others = context.observations.labels(sample.ref)
+        first, *further = context.observations.labels(sample.ref)
         # With two labels, the share of one gives that of the other.
-        labels = [first, *others] if len(others) > 1 else [first]
+        labels = [first, *further] if len(further) > 1 else [first]
         foreseen += [sample.foreseen_label(label) for label in labels]
-        for place, each in enumerate(foreseen):
-            if (each.id, each.ref) not in known:
-                known.add((each.id, each.ref))
-                yield each, 0 if place else SHOWN_STRIPS
+        for place, curve in enumerate(foreseen):
+            if (curve.id, curve.ref) not in pairs:
+                pairs.add((curve.id, curve.ref))
+                yield curve, 0 if place else SHOWN_STRIPS
 
 
 def _observed(context: AuditContext, what: str) -> Iterable[tuple[AskedTest, Prompt, Any]]:
@@ -170,7 +170,6 @@ def _observed(context: AuditContext, what: str) -> Iterable[tuple[AskedTest, Pro
 
 
 def _curve_rows(emergence: Emergence, names: set[str]) -> Iterator[Row]:
-    """Yield the row of a whole curve, those of its steps, and those of the centred index."""
     apart = _apart(f"{SPI} {emergence.id}", emergence.attribute, names)
     facts: dict[str, Scalar] = {
         "name": emergence.attribute.name,
@@ -184,10 +183,10 @@ def _curve_rows(emergence: Emergence, names: set[str]) -> Iterator[Row]:
     curves = [(SPI, emergence)]
     if emergence.guidance:  # which has no effect on the centred index
         curves.append((CENTRED, replace(emergence, center=True)))
-    for metric, each in curves:
-        for step, value in enumerate(_band_of(each), 1):
-            known = facts | {"noise": noise[step - 1]}
-            yield Row(metric, each.id, "step", value, {"step": step, **apart}, known)
+    for metric, interval in curves:
+        for step, value in enumerate(_band_of(interval), 1):
+            step_facts = facts | {"noise": noise[step - 1]}
+            yield Row(metric, interval.id, "step", value, {"step": step, **apart}, step_facts)
 
 
 def _band_of(emergence: Emergence) -> Iterator[Interval]:
@@ -198,7 +197,6 @@ def _band_of(emergence: Emergence) -> Iterator[Interval]:
 
 
 def _foreseen_rows(foreseen: Predisposition, names: set[str]) -> Iterator[Row]:
-    """Yield the row of the step that settles a share, then those of all steps."""
     apart = _apart(f"{SETTLED} {foreseen.id}", foreseen.ref.attribute, names)
     facts: dict[str, Scalar] = {
         "name": foreseen.looked_for,
@@ -260,7 +258,6 @@ def _headers(rows: Rows) -> list[Row]:
 
 
 def _key(header: Row, *, centred: bool = False) -> Key:
-    """Return the key of a curve, or of its centred index."""
     subject = f"{header.facts['prompt']}-{header.name} centred" if centred else header.subject
     return subject, header.dims.get("descriptions")
 
@@ -275,7 +272,6 @@ def _drafts(rows: Rows) -> dict[str, CurveChart]:
 
 
 def _steps(rows: Rows, metric: str) -> dict[Key, list[Interval | None]]:
-    """Return the values of each curve, step by step."""
     steps: dict[Key, list[Interval | None]] = {}
     for row in rows.of(metric, "step"):
         key = row.subject, row.dims.get("descriptions")
@@ -286,7 +282,9 @@ def _steps(rows: Rows, metric: str) -> dict[Key, list[Interval | None]]:
 def _curves(rows: Rows, metric: str) -> dict[Key, list[Interval]]:
     """Return the bands of SPI, which are known at each step."""
     steps = _steps(rows, metric)
-    return {key: [each for each in band if each is not None] for key, band in steps.items()}
+    return {
+        key: [interval for interval in band if interval is not None] for key, band in steps.items()
+    }
 
 
 def _title(header: Row) -> str:
@@ -321,7 +319,12 @@ def _spi_blocks(rows: Rows, run: Any) -> tuple[Block, ...]:
     """Return the charts of all curves with a band on one scale, and a table; () without any."""
     judged, drafts = _judged(run), _drafts(rows)
     bands, centred = _curves(rows, SPI), _curves(rows, CENTRED)
-    ends = [abs(end) for band in bands.values() for each in band for end in (each.low, each.high)]
+    ends = [
+        abs(end)
+        for band in bands.values()
+        for interval in band
+        for end in (interval.low, interval.high)
+    ]
     scale = half_width(min(max(ends, default=0.0), 1.0))
     charts, cells = [], []
     for header in _headers(rows):
@@ -339,7 +342,7 @@ def _spi_blocks(rows: Rows, run: Any) -> tuple[Block, ...]:
 def _spi_chart(
     header: Row, band: Sequence[Interval], scale: float, note: str, draft: CurveChart | None
 ) -> CurveChart:
-    mean = tuple(each.estimate for each in band)
+    mean = tuple(interval.estimate for interval in band)
     ends = " at the first step to ".join(_signed(mean[k]) for k in (0, -1))
     return CurveChart(
         _title(header),
@@ -408,7 +411,7 @@ def _foreseen_chart(
 
 
 def _band(values: Sequence[Interval]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    return tuple(each.low for each in values), tuple(each.high for each in values)
+    return tuple(interval.low for interval in values), tuple(each.high for each in values)
 
 
 def _ends(value: Interval) -> str:

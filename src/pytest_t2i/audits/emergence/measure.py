@@ -58,7 +58,6 @@ class Error(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The error in a few words."""
         return f"instrument up to {self.too_low:g} too low, {self.too_high:g} too high"
 
     @property
@@ -93,7 +92,6 @@ class Emergence:
 
     @property
     def id(self) -> str:
-        """The prompt's id with the attribute."""
         suffix = "" if self.guidance else " without guidance"
         return f"{self.prompt.id}-{self.attribute.name}{' centred' if self.center else suffix}"
 
@@ -188,7 +186,6 @@ class Emergence:
 
 
 def _widened(interval: Interval, off_by: Error) -> Interval:
-    """Return the interval widened by the instrument's own error."""
     if not any(off_by):
         return interval
     return replace(
@@ -227,7 +224,6 @@ def _evidence(
 def emergence_of(
     sample: DetectedPrompt, attribute: Attribute, *, guidance: bool, center: bool
 ) -> Emergence:
-    """Return the emergence of a sample's images."""
     return Emergence(
         sample.prompt, sample.seeds, attribute, sample.observations, sample.observed,
         sample.level, guidance, center,

@@ -38,7 +38,6 @@ def samples_of(context: AuditContext, test: AskedTest, detector: str | None = No
 def one_sample(
     context: AuditContext, prompt: Prompt, test: AskedTest, detector: str | None = None
 ) -> Sample:
-    """Return the detections of a prompt with the images that a test asks for."""
     sample = plain_sample(context, prompt, test, detector)
     if context.given_labels is not None and detector in {None, context.detectors[0]}:
         for audit in context.audits:
@@ -62,4 +61,5 @@ def plain_sample(
         instruments=context.instruments(test),
         alike=context.settings.undetected_alike,
         audits=context.audits,
+        readings=context.readings,
     )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import Mitigation
     from pytest_t2i.settings import Settings
     from pytest_t2i.verdicts.baseline_file import Baseline
+    from pytest_t2i.verdicts.caveats.seams import Reading
     from pytest_t2i.verdicts.check import Check
 
 R = TypeVar("R")
@@ -103,6 +104,10 @@ class AuditContext(Protocol):
 
     def fingerprint(self, detector: str) -> str:
         """Return the fingerprint of a detector's code and weights."""
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """The ways to count images in which evidence must hold."""
 
     @property
     def recorded(self) -> Baseline | None:

@@ -215,8 +215,8 @@ class Units(Generic[U]):
         """Return the contrast of each unit alone; all share one error level."""
         from pytest_t2i.audits.engine.estimators import contrast_family
 
-        each = [replace(self, members=(member,)).arms(contrast) for member in self.members]
-        return contrast_family(each, self.level)
+        of_members = [replace(self, members=(member,)).arms(contrast) for member in self.members]
+        return contrast_family(of_members, self.level)
 
     def arms(self, contrast: Contrast) -> Arms:
         """Return the values of a contrast, for its estimator."""
@@ -234,7 +234,6 @@ class Units(Generic[U]):
         )
 
     def _left_out(self, contrast: Contrast) -> Iterator[str]:
-        """Yield a remark on images without a value, where no verdict allows for them."""
         rows = [m.values[arm] for m in self.members for arm in contrast.arms]
         lost = sum(math.isnan(value) for row in rows for value in row)
         if lost and contrast.unknown is None:
@@ -414,12 +413,12 @@ class ContrastAudit(Audit):
         if metric is None or not metric.in_baselines:
             return None
         rows = (row for row in self.rows(context) if isinstance(row, Row))
-        known = {
+        recorded = {
             row.subject: asdict(row.interval)
             for row in rows
             if row.metric == metric.name and row.interval is not None
         }
-        return known or None
+        return recorded or None
 
     def _comparable(self, measurement: Measurement) -> Measurement:
         return replace(measurement, change=partial(self._change, measurement))
@@ -432,12 +431,12 @@ class ContrastAudit(Audit):
         from pytest_t2i.verdicts.measurement import TOLERATED, Change
 
         metric, now = measurement.metric, measurement.interval
-        known = (baseline.part(self.name, self.recorded_type) or {}).get(measurement.subject)
-        if known is None or now is None:
+        recorded = (baseline.part(self.name, self.recorded_type) or {}).get(measurement.subject)
+        if recorded is None or now is None:
             reason = measurement.absent if now is None else "the baseline has no such value"
             tolerated = TOLERATED if margin is None else margin
             return Change.absent_because(metric, tolerated, f"{reason}: {measurement.subject}")
-        return worsening(metric, known, now, margin=margin, level=level)
+        return worsening(metric, recorded, now, margin=margin, level=level)
 
     def of_units(self, context: AuditContext, members: Sequence[Any]) -> Units[Any]:
         """Return the measured units together."""
@@ -472,9 +471,9 @@ class ContrastAudit(Audit):
         arms = self.contrast.arms
         for member in members:
             means = {f"mean_{arm}": member.mean(arm) for arm in arms}
-            known = {f"known_{arm}": member.known(arm) for arm in arms}
+            arm_facts = {f"known_{arm}": member.known(arm) for arm in arms}
             yield row_of(
-                self.contrast, Units((member,), model.level), member, known, means,
+                self.contrast, Units((member,), model.level), member, arm_facts, means,
                 about=SINGLE[self.about],
             )  # fmt: skip
 
@@ -528,7 +527,7 @@ def row_of(
     )
 
 
-def side_of(gap: Interval | None, above: str, below: str) -> str:
+def words_of_gap(gap: Interval | None, above: str, below: str) -> str:
     """Return the words for a gap whose interval lies above 0, or below; "" where it holds 0."""
     if gap is None or gap.low <= 0.0 <= gap.high:
         return ""

@@ -23,11 +23,14 @@ from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.files import checksum, from_here
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.statistics.undetected import worst_case_bounds
+from pytest_t2i.verdicts.caveats.built_in import READINGS
 from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
+from pytest_t2i.verdicts.caveats.seams import Reading
 from pytest_t2i.verdicts.measurement import Family
 
 MALE, FEMALE = "male", "female"
 Member = TypeVar("Member")
+W = TypeVar("W", bound=Any)
 
 
 @dataclass(eq=False)
@@ -102,6 +105,8 @@ class DistinctPictures:
     """How the number of images was chosen while looking at them; None where it was fixed."""
     siblings: Siblings[Self] | None = None
     """The members of the same test function; None for one on its own."""
+    readings: tuple[Reading, ...] = READINGS
+    """The ways to count images in which the evidence must hold."""
 
     prompt: Any
     """The prompt of the pictures."""
@@ -131,6 +136,10 @@ class DistinctPictures:
         if self.seeds == (self.planned or self.seeds) or self.has_no_verdict:
             return self
         return replace(self, seeds=self.planned, planned=())  # type: ignore[type-var]
+
+    def only(self, seeds: Sequence[int]) -> Self:
+        """Return the same with the pictures of these seeds only, for a reading of a caveat."""
+        return replace(self, seeds=tuple(seeds), planned=self.planned or self.seeds)  # type: ignore[type-var]
 
     def distinct_among(self, images: int) -> int:
         """Return how many of the first images have a place in ``seeds``."""
@@ -163,6 +172,8 @@ class DetectedPrompt(DistinctPictures):
     """All seeds, of equal pictures too; () where ``seeds`` are all."""
     siblings: Siblings[DetectedPrompt] | None = field(default=None, compare=False)
     """The prompts of the same test function; None for a prompt on its own."""
+    readings: tuple[Reading, ...] = field(default=READINGS, kw_only=True, compare=False)
+    """The ways to count images in which the evidence must hold."""
 
     @property
     def id(self) -> str:
@@ -298,11 +309,13 @@ class DetectedPrompts:
         return sum((sample.repeats for sample in self.members), start=Repeats(0, 0, 0))
 
     @property
-    def with_repeats(self) -> DetectedPrompts:
-        """The same with equal pictures counted each; itself where none repeat."""
-        if not self.repeats.repeated:
-            return self
-        return replace(self, members=tuple(sample.with_repeats for sample in self.members))
+    def readings(self) -> tuple[Reading, ...]:
+        """The ways to count images in which the evidence must hold."""
+        return self.members[0].readings if self.members else ()
+
+    def with_each(self, change: Callable[[Any], Any]) -> Self:
+        """Return the same with each sample changed; itself where none is."""
+        return with_each(self, change)
 
     @property
     def without_verdict(self) -> list[str]:
@@ -339,6 +352,13 @@ class DetectedPrompts:
     def clear_images(self) -> int:
         """Images with a gender label."""
         return int((self.male + self.female).sum())
+
+
+def with_each(owner: W, change: Callable[[Any], Any]) -> W:
+    """Return a record with each of its ``members`` changed; itself where none is."""
+    members = tuple(map(change, owner.members))
+    is_same = all(new is old for new, old in zip(members, owner.members, strict=True))
+    return owner if is_same else replace(owner, members=members)
 
 
 def listed(counts: Counter[str]) -> str:

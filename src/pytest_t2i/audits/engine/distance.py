@@ -157,7 +157,6 @@ EVEN = EvenDistance(uniform())
 def _of_labelled(
     tallies: Tallies, side: Beyond, p_value: Callable[[Tally], float]
 ) -> list[float | None]:
-    """Return the p-values of members with a label, "beyond" adjusted for their number."""
     p_values = [p_value(tally) for tally in tallies if tally.n]
     if side == "beyond":
         p_values = statistics.benjamini_hochberg(p_values).tolist()

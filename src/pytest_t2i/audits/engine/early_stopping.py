@@ -33,7 +33,6 @@ class Stopping:
 
     @property
     def images(self) -> int:
-        """Number of images per prompt."""
         return self.looks[-1]
 
     @property
@@ -105,5 +104,8 @@ def evidence(
     """
     pairs = list(zip(shown, tests, strict=True))
     beyond = storey([member.p_value(test) for member, test in pairs], level)
-    within = [1.0 - test.level if one.state(test) == "within" else 1.0 for one, test in pairs]
+    within = [
+        1.0 - test.level if each_shown.state(test) == "within" else 1.0
+        for each_shown, test in pairs
+    ]
     return [Evidence(min(1.0, float(b)), w) for b, w in zip(beyond, within, strict=True)]

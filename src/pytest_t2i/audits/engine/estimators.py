@@ -143,7 +143,6 @@ class Arms:
         return Evidence(beyond, within, labelled=p_values)
 
     def p_values(self, bound: float) -> PValues:
-        """Return the p-values of the known values."""
         metric, rows = self.metric, self.known
         if self.estimator.p_values is not None:
             interval_at = partial(self.estimator.interval, rows)
@@ -191,7 +190,6 @@ class Arms:
 
 
 def contrast_family(members: Sequence[Arms], level: float) -> Family:
-    """Return the family of contrasts that share one error level (Benjamini-Hochberg)."""
     intervals = tuple(member.interval(level) for member in members)
 
     def evidence(bound: float, error_level: float) -> list[Evidence]:

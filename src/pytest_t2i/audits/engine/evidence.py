@@ -27,8 +27,8 @@ def inverted(interval_at: IntervalAt, worse: Direction) -> Callable[[float, floa
 
     def evidence(bound: float, level: float) -> Evidence:
         del level
-        found = of_either(partial(inverted_p_value, interval_at, bound))
-        return Evidence(found.within, found.beyond) if worse == "lower" else found
+        of_sides = of_either(partial(inverted_p_value, interval_at, bound))
+        return Evidence(of_sides.within, of_sides.beyond) if worse == "lower" else of_sides
 
     return evidence
 

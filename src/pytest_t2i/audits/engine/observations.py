@@ -122,8 +122,8 @@ class Observations:
             _read(self._images, new, self.store.images)
             # An image that is not there is not known to be absent for ever.
             images = [self._images[key] for key in new if key in self._images]
-            shown = self.store.pixels(images)
-            self._pixels.update((image.key, shown.get(image.key)) for image in images)
+            pixels = self.store.pixels(images)
+            self._pixels.update((image.key, pixels.get(image.key)) for image in images)
         return list(map(self._pixels.get, keys))
 
     def distinct(self, prompts: Sequence[Prompt], seeds: Sequence[int]) -> tuple[int, ...]:
@@ -174,9 +174,9 @@ class Observations:
     ) -> list[Detection]:
         """Return a detector's detections of the prompt's images, in the order of the seeds."""
         detector = self.components.detector(ref).fingerprint
-        known = self._detections.setdefault(detector, {})
+        detections = self._detections.setdefault(detector, {})
         keys = self.keys(prompt, seeds)
-        return _all_of(prompt, known, keys, lambda new: self.store.detections(new, detector))
+        return _all_of(prompt, detections, keys, lambda new: self.store.detections(new, detector))
 
     def labels(self, ref: DetectorRef) -> tuple[str, ...]:
         """Return every label that a detector may give."""
@@ -231,7 +231,6 @@ def _all_of(
     keys: Sequence[str],
     reader: Callable[[list[str]], Mapping[str, R]],
 ) -> list[R]:
-    """Return the rows of all keys, which the store must have."""
     _read(known, keys, reader)
     if lost := sum(key not in known for key in keys):
         raise T2IError(

@@ -36,7 +36,6 @@ def recognised(samples: Iterable[DetectedPrompt], labelled: LabelledSet) -> int:
 
 
 def labelled_images(sample: DetectedPrompt, known: Mapping[str, float]) -> int:
-    """Count the images of a prompt whose checksum is among ``known``."""
     return int(np.sum(~np.isnan(labels_of(sample, known))))
 
 

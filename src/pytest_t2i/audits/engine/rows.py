@@ -45,14 +45,14 @@ class Rows:
 
     def one(self, metric: str, subject: str = "model", **dims: Any) -> Row | None:
         """Return the row of a metric and subject with these dimensions; None without one."""
-        found = (row for row in self.rows if (row.metric, row.subject) == (metric, subject))
-        return next((row for row in found if dims.items() <= row.dims.items()), None)
+        matching = (row for row in self.rows if (row.metric, row.subject) == (metric, subject))
+        return next((row for row in matching if dims.items() <= row.dims.items()), None)
 
     @property
     def compared(self) -> list[Row]:
         """What comparisons of models and cards show: values of the model and of its parts."""
-        known = (row for row in self.rows if row.interval is not None or row.absent)
-        return [row for row in known if row.about in COMPARED]
+        measured = (row for row in self.rows if row.interval is not None or row.absent)
+        return [row for row in measured if row.about in COMPARED]
 
     def series(self) -> dict[str, Interval]:
         """Return what comparisons of models set side by side, by name."""
@@ -128,21 +128,21 @@ def chart_of(
     intervals and limits; any other one has its bounds, or those of the values without known bounds.
     Bars begin at 0, or at 0.5 where a metric is worse away from it.
     """
-    chosen = {name: place for place, name in enumerate(chart.subjects)}
-    shown = [
+    order = {name: place for place, name in enumerate(chart.subjects)}
+    charted = [
         row
         for row in rows
         if row.metric in chart.metrics and row.about == chart.about
-        and (not chosen or row.subject in chosen)
+        and (not order or row.subject in order)
         and all(row.dims.get(name) == value for name, value in chart.dims)
     ]  # fmt: skip
-    shown.sort(key=lambda row: chosen.get(row.subject, 0))
+    charted.sort(key=lambda row: order.get(row.subject, 0))
     metric = info.get(chart.metrics[0])
     is_signed = metric is not None and metric.worse == "away_from_zero" and metric.low != 0.0
     is_folded = metric is not None and metric.worse == "away_from_half"
     middle = HALF if is_folded else 0.0
     folds = middle if is_signed or is_folded else None
-    bars = tuple(_bar(row, chart, checks, folds) for row in shown)
+    bars = tuple(_bar(row, chart, checks, folds) for row in charted)
     values = [bar.interval for bar in bars if bar.interval is not None]
     ends = [end for value in values for end in (value.low, value.high)]
     ends += [limit for bar in bars for limit in bar.limits]
@@ -179,12 +179,12 @@ def _bar(row: Row, chart: RowChart, checks: Sequence[Check], middle: float | Non
     kind = ""
     if middle and row.interval is not None and row.interval.estimate != middle:
         kind = "male" if row.interval.estimate > middle else "female"
-    known: dict[str, Any] = {**row.dims, **row.facts, **row.counts}
-    reference = known.get(chart.reference)
+    fields: dict[str, Any] = {**row.dims, **row.facts, **row.counts}
+    reference = fields.get(chart.reference)
     return Bar(
         bar.name, bar.interval, "", row.absent, limits, bar.outcome,
         reference if isinstance(reference, float) else None,
-        cells=tuple(_cell(known, name) for name in chart.columns), kind=kind,
+        cells=tuple(_cell(fields, name) for name in chart.columns), kind=kind,
     )  # fmt: skip
 
 

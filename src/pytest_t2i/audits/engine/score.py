@@ -14,7 +14,12 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from pytest_t2i.audits.engine.detected import DetectedPrompt, DetectedPrompts, DistinctPictures
+from pytest_t2i.audits.engine.detected import (
+    DetectedPrompt,
+    DetectedPrompts,
+    DistinctPictures,
+    with_each,
+)
 from pytest_t2i.audits.engine.early_stopping import Shown, State, Stopping, evidence
 from pytest_t2i.audits.engine.evidence import ALTERNATIVES
 from pytest_t2i.audits.engine.peoples_labels import by_annotators
@@ -28,7 +33,6 @@ from pytest_t2i.statistics.inversion import inverted_p_value
 from pytest_t2i.statistics.ranks import Rank
 from pytest_t2i.statistics.shares import Beyond
 from pytest_t2i.statistics.undetected import worst_case_labels
-from pytest_t2i.verdicts.caveats.built_in import READINGS
 from pytest_t2i.verdicts.caveats.equal_pictures import whatever_some_show
 from pytest_t2i.verdicts.caveats.seams import PValues, weakest_evidence
 from pytest_t2i.verdicts.measurement import Change, Family, Measurement, Power
@@ -54,7 +58,6 @@ class Tally(NamedTuple):
 
     @property
     def n(self) -> int:
-        """Number of counted images."""
         return sum(self.counts)
 
     def worst(self, unknown: int, side: Beyond) -> Tally:
@@ -168,7 +171,6 @@ class Score(Generic[Member]):
     # the mean over prompts
 
     def mean(self, tallies: Tallies, level: float) -> Interval:
-        """Return the mean over prompts with its interval."""
         raise NotImplementedError
 
     def magnitude(self, tally: Tally) -> float:
@@ -249,7 +251,6 @@ def of_member(
 
 
 def interval_of(score: Score[Member], member: Member) -> Interval | None:
-    """Return the score of a member with its interval."""
     tally = score.tally(member)
     if member.stopping is not None and score.of_share is not None:
         return _stopped_interval(score, member, tally, member.stopping) if tally.n else None
@@ -261,7 +262,6 @@ def interval_of(score: Score[Member], member: Member) -> Interval | None:
 
 
 def _as_corrected(interval: Interval, estimate: float) -> Interval:
-    """Return the interval of effective counts with the estimate by people's labels."""
     low, high = min(interval.low, estimate), max(interval.high, estimate)
     method = interval.method + BY_LABELS
     return replace(interval, estimate=estimate, low=low, high=high, method=method)
@@ -274,11 +274,12 @@ def family(score: Score[Member], members: Sequence[Member]) -> Family:
         def p_values(counted: Members[Member], side: Beyond) -> PValues:
             return counted.p_values(bound, level, side)
 
-        found = weakest_evidence(READINGS, Members(score, members), p_values)
+        readings = members[0].readings if members else ()
+        weakest = weakest_evidence(readings, Members(score, members), p_values)
         # Others of the family may have undetected images where a member has none.
         return [
             entry if score.unknown(member) else entry._replace(labelled=None)
-            for entry, member in zip(found, members, strict=True)
+            for entry, member in zip(weakest, members, strict=True)
         ]
 
     intervals = (interval_of(score, member) for member in members)
@@ -297,12 +298,9 @@ class Members(Generic[Member]):
     is_filled: bool = False
     """Whether undetected images are labelled so as to weaken a side most."""
 
-    @property
-    def with_repeats(self) -> Members[Member]:
-        """The members with equal pictures counted each; itself where none are."""
-        members = [member.with_repeats for member in self.members]
-        is_same = all(each is old for each, old in zip(members, self.members, strict=True))
-        return self if is_same else replace(self, members=members)
+    def with_each(self, change: Callable[[Any], Any]) -> Members[Member]:
+        """Return the members with each one changed; itself where none is."""
+        return with_each(self, change)
 
     def at_worst(self, side: Beyond) -> Members[Member]:
         """Return the members with undetected images labelled; itself where none count."""
@@ -318,10 +316,10 @@ class Members(Generic[Member]):
     def p_values(self, bound: float, level: float, side: Beyond) -> PValues:
         """Return a p-value of each member; those for "beyond" are adjusted for their number."""
         if self.look:
-            found = evidence_at_looks(
+            entries = evidence_at_looks(
                 self.score, self.members, bound, level, labelled=not self.is_filled
             )
-            return [getattr(entry, side) for entry in found]
+            return [getattr(entry, side) for entry in entries]
         tallies = [self.score.tally(member) for member in self.members]
         if self.is_filled:
             unknown = map(self.score.unknown, self.members)
@@ -376,10 +374,10 @@ def _stopped_interval(
     assert score.of_share is not None  # noqa: S101 - asked for by ``interval_of``
     looks, k = _looks(score, member, stop).looks, tally.counts[0]
     undetected = looks[-1][0] - tally.n
-    share, other = (
+    share, most = (
         stopped_share_interval(stop.test, looks, hits, member.level) for hits in (k, k + undetected)
     )
-    return score.of_share(replace(share, high=other.high), tally)
+    return score.of_share(replace(share, high=most.high), tally)
 
 
 # the mean over prompts
@@ -415,7 +413,6 @@ class ByLabels:
         return min(1.0, max(0.0, float(np.mean(values))))
 
     def describe(self) -> str:
-        """Return the correction in words."""
         few = f" ({self.left_out} prompts have fewer than {LEAST_LABELS})" * bool(self.left_out)
         return f"corrected by {several(self.labels, 'label')}{by_annotators(self.labelled)}{few}"
 
@@ -426,7 +423,7 @@ class ByLabels:
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
+class MeanScore:
     """The counts behind a mean over prompts, with its interval and evidence."""
 
     score: Score[Any]
@@ -438,7 +435,7 @@ class Mean:
     @classmethod
     def of(
         cls, score: Score[Any], samples: DetectedPrompts, correction: ByLabels | None = None
-    ) -> Mean:
+    ) -> MeanScore:
         """Make the mean from the detector's counts, or from the corrected ones."""
         if correction is None:
             return cls(score, samples, [score.plain_tally(sample) for sample in samples])
@@ -450,7 +447,6 @@ class Mean:
         return sum(tally.n > 0 for tally in self.tallies)
 
     def interval(self, level: float) -> Interval:
-        """Return the mean with its interval."""
         interval = self.score.mean(self.tallies, level)
         if self.correction is None:
             return interval
@@ -460,19 +456,18 @@ class Mean:
         """Return one-sided p-values that hold in all readings of the images."""
         del level
 
-        def p_values(mean: Mean, side: Beyond) -> PValues:
+        def p_values(mean: MeanScore, side: Beyond) -> PValues:
             return [mean.score.mean_p_value(mean.tallies, bound, side)]
 
-        (found,) = weakest_evidence(READINGS, self, p_values)
-        return found
+        (weakest,) = weakest_evidence(self.samples.readings, self, p_values)
+        return weakest
 
-    @property
-    def with_repeats(self) -> Mean:
-        """The mean with equal pictures counted each; itself where none are, or people labelled."""
-        samples = self.samples if self.correction else self.samples.with_repeats
-        return self if samples is self.samples else Mean.of(self.score, samples)
+    def with_each(self, change: Callable[[Any], Any]) -> MeanScore:
+        """Return the mean with each sample changed; itself where none is, or people labelled."""
+        samples = self.samples if self.correction else self.samples.with_each(change)
+        return self if samples is self.samples else MeanScore.of(self.score, samples)
 
-    def at_worst(self, side: Beyond) -> Mean:
+    def at_worst(self, side: Beyond) -> MeanScore:
         """Return the mean with undetected images labelled so as to weaken a side most.
 
         With people's labels there is no worst case.
@@ -500,7 +495,7 @@ def of_model(
     if why_no_verdict:
         metric = score.metric_of_model
         return Measurement(metric, "model", None, absent=why_no_verdict, is_of_model=True)
-    mean = Mean.of(score, samples, correction)
+    mean = MeanScore.of(score, samples, correction)
     evidence_at, despite = whatever_some_show(
         mean.evidence,
         [] if correction else samples.without_verdict,
@@ -528,7 +523,7 @@ def of_model(
 
 def mean_interval_of(score: Score[DetectedPrompt], samples: DetectedPrompts) -> Interval | None:
     """Return the mean over prompts with its interval; None without an image that counts."""
-    mean = Mean.of(score, samples)
+    mean = MeanScore.of(score, samples)
     return mean.interval(samples.level) if mean.judged else None
 
 

@@ -82,13 +82,11 @@ class NeutralityAudit(ContrastAudit):
         return measure.needs(context, test)
 
     def measured(self, context: AuditContext, test: AskedTest) -> TripletSamples:
-        """Return the images of a test's triplets."""
         from pytest_t2i.audits.neutrality import measure
 
         return measure.triplets_of(context, [(three, test) for three in test.selection.triplets])
 
     def measured_one(self, context: AuditContext, test: AskedTest) -> TripletSample:
-        """Return the images of a test's one triplet."""
         return self.measured(context, test).members[0]
 
     def rows(self, context: AuditContext) -> Iterator[Row]:
@@ -105,7 +103,6 @@ class NeutralityAudit(ContrastAudit):
     def _sets(
         self, context: AuditContext, asking: Sequence[AskedTest], space: str
     ) -> Iterator[tuple[str, TripletSamples]]:
-        """Yield all triplets that are measured in a space, and those of each of several axes."""
         from pytest_t2i.audits.engine.counts import widest_of
         from pytest_t2i.audits.neutrality.measure import triplets_of
 
@@ -187,12 +184,10 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _of_model(rows: Rows) -> list[tuple[Row, Interval]]:
-    """Return the gaps over all triplets that have an interval."""
     return [(row, row.interval) for row in rows.of(METRIC) if row.interval is not None]
 
 
 def _leaning(tested: Sequence[Row]) -> str:
-    """Return the test over all spaces in words."""
     spaces = str(tested[0].facts["spaces"]).split(", ")
     among = f"in all {len(spaces)} spaces"
     p_values = {str(row.dims["towards"]): float(row.value) for row in tested}  # type: ignore[arg-type]

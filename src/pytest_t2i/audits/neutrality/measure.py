@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from pytest_t2i.audits.engine.context import AskedTest, AuditContext
 from pytest_t2i.audits.engine.contrast import NAMED, Contrast, Unit, Units
-from pytest_t2i.audits.engine.detected import DistinctPictures
+from pytest_t2i.audits.engine.detected import DistinctPictures, with_each
 from pytest_t2i.audits.engine.observations import Observations
 from pytest_t2i.data import (
     FINAL_LATENT,
@@ -31,7 +31,7 @@ from pytest_t2i.statistics.means import REACH, gap_sign_p_value
 from pytest_t2i.statistics.shares import Beyond
 from pytest_t2i.verdicts.caveats.built_in import READINGS
 from pytest_t2i.verdicts.caveats.equal_pictures import whatever_some_show
-from pytest_t2i.verdicts.caveats.seams import PValues, weakest_evidence
+from pytest_t2i.verdicts.caveats.seams import PValues, Reading, weakest_evidence
 from pytest_t2i.verdicts.measurement import Measurement
 
 METHOD = 2
@@ -93,6 +93,8 @@ class TripletSample(DistinctPictures):
     level: float
     planned: tuple[int, ...] = ()
     """All seeds, of equal pictures too; () where ``seeds`` are all."""
+    readings: tuple[Reading, ...] = field(default=READINGS, kw_only=True, compare=False)
+    """The ways to count images in which the evidence must hold."""
 
     def __repr__(self) -> str:
         return f"<TripletSample of {self.id}: {several(len(self.seeds), 'image')} of each variant>"
@@ -219,15 +221,14 @@ class TripletSamples:
         """Return the similarities of each judged triplet for which the space is exposed."""
         return [_pair(member) for member in self.units(space).members]
 
-    @property
-    def with_repeats(self) -> TripletSamples:
-        """The same with equal pictures counted each; itself where none repeat."""
-        members = tuple(member.with_repeats for member in self.members)
-        is_same = all(
-            counterpart is original
-            for counterpart, original in zip(members, self.members, strict=True)
-        )
-        return self if is_same else replace(self, members=members)
+    def with_each(self, change: Callable[[Any], Any]) -> Self:
+        """Return the same with each sample changed; itself where none is."""
+        return with_each(self, change)
+
+    def at_worst(self, side: Beyond) -> Self:
+        """Return itself: no detector labels these images."""
+        del side
+        return self
 
     def _without_verdict(self, space: str) -> list[TripletSample]:
         """Return the triplets of which nothing is judged, as too many of their pictures repeat."""
@@ -245,10 +246,12 @@ class TripletSamples:
             )
         images = sum(3 * len(member.seeds) for member in self.members)
         is_of_model = len(self.members) != 1
+        # A remark where the model ignores seeds, so that images are no pairs.
+        is_unpaired = space != PROMPT and any(m.observations.draws_anew() for m in self.members[:1])
         return units.measured(
             GAP,
             f"{'model' if is_of_model else self.members[0].id} {space_words(space)}",
-            (self._widest(units), *self._unpaired(space)),
+            (self._widest(units), *((UNPAIRED,) if is_unpaired else ())),
             is_of_model=is_of_model,
             images=images,
             evidence=evidence,
@@ -268,8 +271,8 @@ class TripletSamples:
                 beyond, within = way.units(space).arms(GAP).p_values(bound)
                 return [beyond if side == "beyond" else within]
 
-            (found,) = weakest_evidence(READINGS, self, p_values)
-            return found
+            (weakest,) = weakest_evidence(self.members[0].readings, self, p_values)
+            return weakest
 
         return evidence
 
@@ -297,11 +300,6 @@ class TripletSamples:
             return "a single value shows no spread: take more triplets or images"
         return f"this model does not show its {space} space"
 
-    def _unpaired(self, space: str) -> tuple[str, ...]:
-        """Return a remark where the model ignores seeds, so that images are no pairs."""
-        is_unpaired = space != PROMPT and any(m.observations.draws_anew() for m in self.members[:1])
-        return (UNPAIRED,) if is_unpaired else ()
-
     def _widest(self, units: Units[Unit]) -> str:
         if len(units.members) != len(self.members) or not units.members:
             return f"{len(self.members)} triplets"
@@ -319,7 +317,6 @@ def triplets_of(
 
 
 def _one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> TripletSample:
-    """Return the sample of a triplet, with the images that a test asks for."""
     planned = context.seeds(three.neutral, test.images)
     return TripletSample(
         three,
@@ -328,6 +325,7 @@ def _one_triplet(context: AuditContext, three: Triplet, test: AskedTest) -> Trip
         context.observations,
         context.settings.interval_level,
         planned,
+        readings=context.readings,
     )
 
 

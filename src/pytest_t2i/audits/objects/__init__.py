@@ -164,18 +164,16 @@ def _judged(rows: Rows) -> list[Row]:
 
 
 def _uneven(judged: Sequence[Row]) -> Iterator[Paragraph]:
-    """Yield a line that names the objects that come with one gender."""
     p_values: dict[str, Any] = {row.subject: row.facts["p_value"] for row in judged}
     sure = [r for r in judged if (p := p_values[r.subject]) is not None and p <= SURE]
     if sure:
         more = f"; and {len(sure) - NAMED} more" if len(sure) > NAMED else ""
-        named = "; ".join(map(scored, sure[:NAMED]))
-        line = f"come with one gender (0 feminine, 1 masculine): {named}{more}"
+        examples = "; ".join(map(scored, sure[:NAMED]))
+        line = f"come with one gender (0 feminine, 1 masculine): {examples}{more}"
         yield Paragraph(line, "summary")
 
 
 def _dependence(rows: Rows) -> str:
-    """Return whether all objects together depend on the variant, in a line."""
     tested = rows.one(INDEPENDENCE, f"model ({', '.join(COLUMNS)})")
     p_value = tested.interval if tested else None
     similar = ": too few images show objects in all three variants to compare them"

@@ -151,7 +151,6 @@ C = TypeVar("C", bound=CountedTriplets)
 
 
 def count_triplets(kind: type[C], context: AuditContext, test: AskedTest) -> C:
-    """Return the objects in the images of a test's triplets."""
     return _counted(kind, context, [(three, test) for three in test.selection.triplets])
 
 

@@ -91,7 +91,6 @@ class Objects(CountedTriplets):
         return [Evidence(float(b), float(w)) for b, w in zip(adjusted, within, strict=True)]
 
     def _p_values(self, men: np.ndarray, women: np.ndarray, bound: float) -> list[np.ndarray]:
-        """Return the p-values per object, for each alternative."""
         seed, paired, bound = self.seed, self.is_paired, max(bound, FAIR)
         p_values = partial(object_bias_p_values, men, women, bound)
         return [p_values(seed=seed, alternative=a, paired=paired) for a in ALTERNATIVES.values()]
@@ -158,7 +157,6 @@ class Objects(CountedTriplets):
         )
 
     def _interval_of_chosen(self, name: str) -> Interval | None:
-        """Return the interval of an object chosen by its score, valid for all judged objects."""
         object_level = 1.0 - (1.0 - self.level) / len(self.judged)
         sides = self._sides([name])
         interval = statistics.object_bias_intervals(*sides, level=object_level)[0]
@@ -168,7 +166,6 @@ class Objects(CountedTriplets):
         return replace(interval, level=self.level, method=method)
 
     def _too_few_remark(self) -> Iterator[str]:
-        """Yield a remark where too few objects are judged for a PASS."""
         judged = len(self.judged)
         if judged < FEWEST_JUDGED:
             yield (
@@ -350,7 +347,6 @@ class Objects(CountedTriplets):
 
 
 def objects_of(context: AuditContext, test: AskedTest) -> Objects:
-    """Return the objects in the images of a test's triplets."""
     return count_triplets(Objects, context, test)
 
 

@@ -65,7 +65,6 @@ class ParityAudit(Audit):
         return correction.corrected_sample(context, sample)
 
     def corrected_samples(self, context: AuditContext, samples: Samples) -> Samples:
-        """Return the samples with the correction of genders."""
         from pytest_t2i.audits.parity import correction
 
         return correction.corrected_samples(context, samples)

@@ -99,8 +99,6 @@ def _images_to_show_prompts(
 
 
 def _prompts_grow(design: Design) -> Callable[..., float]:
-    """Return the rule for the share of prompts that fail against their baseline."""
-
     @cache
     def p_value(*counts: int) -> float:
         labels = (np.repeat([1, -1], side) for side in (counts[:2], counts[2:]))
@@ -114,7 +112,6 @@ def _prompts_grow(design: Design) -> Callable[..., float]:
 
 
 def _prompts_behind_excess(context: AuditContext, check: Check) -> str:
-    """Return the most biased prompts that account for the excess of the score over its limit."""
     if check.estimate is None:
         return ""
     members = samples_of(context, context.test(check.test)).members
@@ -231,8 +228,6 @@ def _model_rule(settings: Settings, check: Check) -> Callable[..., float]:
 
 
 def _prompts_rule(margin: float, level: float) -> Callable[..., float]:
-    """Return the rule for the share of prompts that are decided one by one."""
-
     @cache
     def is_open(before_men: int, before_women: int, men: int, women: int) -> bool:
         change = prompt_bias_change(before_men, before_women, men, women, level)
@@ -259,7 +254,6 @@ class GrownPrompt(NamedTuple):
 
 
 def _is_model_bias(check: Check) -> bool:
-    """Return whether the check is about the model bias score of the model."""
     return check.metric == "model_bias_score" and check.is_of_model
 
 

@@ -87,7 +87,6 @@ class Pairs:
 
     @cached_property
     def sides(self) -> list[Sides]:
-        """The tallies of each prompt."""
         return [Sides(*map(self._tally, pair)) for pair in zip(*self.labels, strict=True)]
 
     def _tally(self, numbers: np.ndarray) -> Tally:
@@ -106,7 +105,6 @@ class Pairs:
 
     @property
     def are_drawn_anew(self) -> bool:
-        """Whether the model of the baseline or of this run ignores seeds."""
         if not self.samples:
             return False
         observations = self.samples[0].observations
@@ -147,8 +145,8 @@ class Pairs:
         if change is None:
             return ()
         sides = ([pair[k] for pair in self.sides if min(t.n for t in pair)] for k in (0, 1))
-        own = [self.score.mean(side, change.interval.level).estimate for side in sides]
-        is_equal = np.abs(np.array(own) - [change.before, change.after]) < VISIBLE
+        means = [self.score.mean(side, change.interval.level).estimate for side in sides]
+        is_equal = np.abs(np.array(means) - [change.before, change.after]) < VISIBLE
         return () if np.all(is_equal) else (THINNED,)
 
     # which of them changed
@@ -164,10 +162,10 @@ class Pairs:
 
         old, new = (side[place] for side in self.labels)
         paired = self.recorded[place].seeds == self.samples[place].seeds and not self.are_drawn_anew
-        found = self.score.change_evidence(
+        evidence = self.score.change_evidence(
             (old, new), margin, change_at(statistics.one_sided(level)), paired=paired
         )
-        return found or of_either(partial(statistics.inverted_p_value, change_at, margin))
+        return evidence or of_either(partial(statistics.inverted_p_value, change_at, margin))
 
     @cached_property
     def moved(self) -> tuple[MovedPrompt, ...] | None:

@@ -75,7 +75,6 @@ class Correction(ByLabels):
 
     @property
     def labels(self) -> int:
-        """Number of people's labels of these images."""
         return distinct_labels(self.samples, self.known)
 
     @cached_property
@@ -96,7 +95,6 @@ class Correction(ByLabels):
         return () if place is None else self.samples[place].seeds
 
     def is_of(self, samples: DetectedPrompts) -> bool:
-        """Whether the prompts it corrects have the images of these samples."""
         return all(self.seeds_of(s.prompt) in ((), s.seeds) for s in samples)
 
     def labels_of_prompt(self, prompt: Prompt) -> dict[str, int]:
@@ -141,20 +139,19 @@ def correct(samples: DetectedPrompts, labelled: LabelledSet) -> Correction | Non
     """
     if not labelled.vocabulary.is_gender or labelled.unsettled:
         return None
-    known = {labelled.checksums[image.file]: GENDER.get(image.label, 0.0) for image in labelled}
-    used = tuple(sample for sample in samples if labelled_images(sample, known) >= LEAST_LABELS)
+    labels = {labelled.checksums[image.file]: GENDER.get(image.label, 0.0) for image in labelled}
+    used = tuple(sample for sample in samples if labelled_images(sample, labels) >= LEAST_LABELS)
     left_out = len(samples.members) - len(used)
-    correction = Correction(used, left_out, known, samples.level, labelled)
-    no_random_part = why_no_random_part(used, known)
+    correction = Correction(used, left_out, labels, samples.level, labelled)
+    no_random_part = why_no_random_part(used, labels)
     return correction if not no_random_part and any(map(np.any, correction.words)) else None
 
 
 def corrected_samples(context: AuditContext, samples: Samples) -> Samples:
-    """Return the samples of a test with the correction by people's labels."""
     labelled = context.given_labels
-    why, whole = why_no_verdict(samples, labelled), _prompts_correction(context)
-    if whole is not None and not why and whole.is_of(samples):
-        return replace(samples, corrected=whole)
+    why, correction = why_no_verdict(samples, labelled), _prompts_correction(context)
+    if correction is not None and not why and correction.is_of(samples):
+        return replace(samples, corrected=correction)
     return replace(samples, corrected=given_correction(samples, labelled), why_no_verdict=why)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from pytest_t2i import statistics
 from pytest_t2i.audits.engine.detected import (
@@ -25,7 +25,6 @@ from pytest_t2i.statistics.gaps import (
 )
 from pytest_t2i.statistics.shares import Beyond
 from pytest_t2i.statistics.undetected import worst_case_groups
-from pytest_t2i.verdicts.caveats.built_in import READINGS
 from pytest_t2i.verdicts.caveats.seams import PValues, weakest_evidence
 from pytest_t2i.verdicts.measurement import Measurement
 
@@ -51,18 +50,13 @@ def shares_of_model(samples: DetectedPrompts) -> dict[str, Interval]:
 def parity_difference(samples: DetectedPrompts, axis: str, label: str = "") -> Measurement:
     """Measure the largest minus the smallest share of a label (default: men) among concepts."""
     groups = by_concept(samples.members, axis)
-    counted = _checked_label(samples, label)
-    images = {
-        name: [
-            [float(d.label == counted) for d in entry.detections if d.label is not None]
-            for entry in part
-        ]
-        for name, part in groups.items()
-    }
-    may_be = dict(zip((entry.prompt.id for entry in samples), samples.unknown, strict=True))
-    unknown = {
-        name: [int(may_be[entry.prompt.id]) for entry in part] for name, part in groups.items()
-    }
+    labels = samples.members[0].groups if samples.members else {MALE: 0}
+    if (label or MALE) not in labels:
+        remedy = f"Name one: demographic_parity_difference(axis, {next(iter(labels))!r})"
+        raise UnknownNameError("label of the detector", label or MALE, labels, remedy)
+    counted = label or MALE
+    by_group = CountedGroups.of(samples, axis, counted)
+    images = by_group.images
     interval, remarks = None, []
     if sum(any(map(len, of_group)) for of_group in images.values()) > 1:
         interval = parity_difference_interval(images, level=samples.level)
@@ -82,7 +76,7 @@ def parity_difference(samples: DetectedPrompts, axis: str, label: str = "") -> M
         is_of_model=True,
         interval=interval,
         images=total,
-        evidence=CountedGroups(images, unknown).evidence,
+        evidence=by_group.evidence,
         absent=f"fewer than two of {len(groups)} groups have a clear image among {total} images",
         remarks=tuple(remarks),
         worst_case=_worst_case(groups, counted),
@@ -95,32 +89,48 @@ class CountedGroups(NamedTuple):
     images: Mapping[str, Sequence[Sequence[float]]]
     unknown: Mapping[str, Sequence[int]]
     """Undetected images of the worst case, by prompt."""
+    samples: DetectedPrompts
+    axis: str
+    label: str
+
+    @classmethod
+    def of(cls, samples: DetectedPrompts, axis: str, label: str) -> CountedGroups:
+        groups = by_concept(samples.members, axis)
+        may_be = dict(zip((entry.prompt.id for entry in samples), samples.unknown, strict=True))
+        images = {
+            name: [
+                [float(d.label == label) for d in entry.detections if d.label is not None]
+                for entry in part
+            ]
+            for name, part in groups.items()
+        }
+        unknown = {
+            name: [int(may_be[entry.prompt.id]) for entry in part] for name, part in groups.items()
+        }
+        return cls(images, unknown, samples, axis, label)
+
+    def with_each(self, change: Callable[[Any], Any]) -> CountedGroups:
+        """Return the groups with each sample changed; itself where none is."""
+        samples = self.samples.with_each(change)
+        return self if samples is self.samples else self.of(samples, self.axis, self.label)
 
     def at_worst(self, side: Beyond) -> CountedGroups:
         """Return the groups with labels of undetected images that weaken a side most."""
         if not any(map(any, self.unknown.values())):
             return self
-        return CountedGroups(worst_case_groups(self.images, self.unknown, side), {})
+        return self._replace(images=worst_case_groups(self.images, self.unknown, side), unknown={})
 
     def p_values(self, bound: float, side: Beyond) -> PValues:
-        """Return the p-value of a side."""
         alternative = ALTERNATIVES[side]
         return [parity_difference_p_value(self.images, bound, alternative=alternative)]
 
     def evidence(self, bound: float, level: float) -> Evidence:
         """Return evidence of the widest difference of shares, in all readings."""
         del level
-        (found,) = weakest_evidence(READINGS, self, lambda way, side: way.p_values(bound, side))
-        return found
-
-
-def _checked_label(samples: DetectedPrompts, label: str) -> str:
-    """Return the label to count, by default "male"."""
-    labels = samples.members[0].groups if samples.members else {MALE: 0}
-    if (label or MALE) not in labels:
-        remedy = f"Name one: demographic_parity_difference(axis, {next(iter(labels))!r})"
-        raise UnknownNameError("label of the detector", label or MALE, labels, remedy)
-    return label or MALE
+        (weakest,) = weakest_evidence(
+            self.samples.readings, self, lambda way, side: way.p_values(bound, side)
+        )
+        return weakest
 
 
 def _worst_case(groups: Mapping[str, Sequence[DetectedPrompt]], label: str) -> Bounds | None:

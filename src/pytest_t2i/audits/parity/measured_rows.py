@@ -41,7 +41,11 @@ def measured_rows(context: AuditContext) -> Iterator[Row]:
         if samples.members:
             yield from _scores(context, detector, samples)
             yield from _groups(context, detector, samples)
-    yield from _crossed(context)
+    for prompt, test in _every_prompt(context):
+        if len(prompt.parts) == 2:  # noqa: PLR2004 - a table has rows and columns
+            share = share_of_men(context.one_sample(prompt, test))
+            absent = "" if share else "no clear image"
+            yield Row(MEN, prompt.id, "prompt", share, dict(prompt.parts), {}, {}, absent)
     yield from _corrected(context)
 
 
@@ -136,17 +140,7 @@ def _all_samples(context: AuditContext, detector: str) -> Samples:
 
 
 def _every_prompt(context: AuditContext) -> list[tuple]:  # type: ignore[type-arg]
-    """Return every prompt once, with the test that asks for most images of it."""
     return widest_of((p, test) for test in context.tests for p in test.selection.prompts)
-
-
-def _crossed(context: AuditContext) -> Iterator[Row]:
-    """Yield the share of men of each prompt that crosses two axes."""
-    for prompt, test in _every_prompt(context):
-        if len(prompt.parts) == 2:  # noqa: PLR2004 - a table has rows and columns
-            share = share_of_men(context.one_sample(prompt, test))
-            absent = "" if share else "no clear image"
-            yield Row(MEN, prompt.id, "prompt", share, dict(prompt.parts), {}, {}, absent)
 
 
 def _corrected(context: AuditContext) -> Iterator[Row]:

@@ -78,15 +78,14 @@ def _unjudged(rows: Rows, checks: Sequence[Check]) -> Iterator[Paragraph]:
         for check in checks
     ):
         return
-    others = {row.dims["detector"] for row in rows.of(DISTANCE)}
+    other_detectors = {row.dims["detector"] for row in rows.of(DISTANCE)}
     for row in rows.of(SCORE):
         # A corrected score has its line in the section on the correction.
-        if row.dims["detector"] not in others and "uncorrected" not in row.facts:
+        if row.dims["detector"] not in other_detectors and "uncorrected" not in row.facts:
             yield Paragraph(_score_in_words(row), "summary")
 
 
 def _score_in_words(row: Row) -> str:
-    """Return the model's score in a line."""
     prompts, detector = several(row.counts.get("prompts", 0), "prompt"), row.dims.get("detector")
     paper, floor = row.facts.get("paper"), row.facts.get("fair_model")
     if row.interval is None or not isinstance(paper, float) or not isinstance(floor, float):
@@ -103,7 +102,11 @@ def _score_in_words(row: Row) -> str:
 
 
 def _of_detector(rows: Sequence[Row], row: Row) -> list[Row]:
-    return [each for each in rows if each.dims.get("detector") == row.dims.get("detector")]
+    return [
+        of_detector
+        for of_detector in rows
+        if of_detector.dims.get("detector") == row.dims.get("detector")
+    ]
 
 
 def _ranked(rows: Rows, distance: Row) -> list[Row]:
@@ -182,8 +185,13 @@ def _correction(rows: Rows, checks: Sequence[Check]) -> Section:
         line = (("prompts left out with too few labels", left_out),)
         blocks.append(Table("Labels", ("What", "Value"), line, "detail"))
     prompts: tuple[tuple[Cell, ...], ...] = tuple(
-        (each.subject, each.facts["by_detector"], each.interval, each.counts["labels"])
-        for each in rows.of(CORRECTED_PROMPT, "prompt")
+        (
+            prompt_row.subject,
+            prompt_row.facts["by_detector"],
+            prompt_row.interval,
+            prompt_row.counts["labels"],
+        )
+        for prompt_row in rows.of(CORRECTED_PROMPT, "prompt")
     )
     columns = ("Prompt", "By the detector", "By people [interval]", "Labels")
     caption = several(len(prompts), "prompt")
@@ -192,11 +200,12 @@ def _correction(rows: Rows, checks: Sequence[Check]) -> Section:
 
 
 def _corrected_in_words(rows: Rows, checks: Sequence[Check]) -> str:
-    """Return the corrected score in words, with the number of labels and the uncorrected score."""
     row = next(iter(rows.of(CORRECTED, "detector")), None)
     if row is None:
         return ""
-    model = next((each for each in rows.of(SCORE) if "uncorrected" in each.facts), None)
+    model = next(
+        (score_row for score_row in rows.of(SCORE) if "uncorrected" in score_row.facts), None
+    )
     judged = next((check for check in checks if _is_by_people(check)), None)
     beside, score = row.facts.get("by_detector"), str(row.interval)
     if model is not None:

@@ -101,7 +101,6 @@ class ModelParity(Samples):
 
 
 def prompt_score(sample: Sample) -> PromptScore:
-    """Return what run.json keeps of the prompt."""
     interval = interval_of(Bias(), sample)
     if sample.corrected is None:
         return PromptScore(interval, sample.worst_case)

@@ -111,9 +111,9 @@ class StereotypesAudit(Audit):
     def blocks(self, rows: Rows, run: Any) -> Sequence[Block]:
         """Return a chart of shares against the real world for each concept, and the sources."""
         sources = dict.fromkeys(row.facts["source"] for row in rows.of(METRIC, "stereotype"))
-        named = "; ".join(str(source) for source in sources if source)
+        source_names = "; ".join(str(source) for source in sources if source)
         charts = _charts(rows, run.checks_of(METRIC))
-        return [*charts, Note(f"Sources: {named or 'none given'}.")]
+        return [*charts, Note(f"Sources: {source_names or 'none given'}.")]
 
     def sections(self, rows: Rows, run: Any) -> Sequence[Section]:
         """Return shares against the real world and, where variety is known, scores against it."""
@@ -129,22 +129,20 @@ class StereotypesAudit(Audit):
     ) -> Sequence[Section]:
         """Return planes of scores against variety, with a point for each attribute and model."""
         signs = [*SIGNS, *(f"({number})" for number in range(len(SIGNS) + 1, len(models) + 1))]
-        named = list(zip(models, signs, strict=False))
+        models_with_signs = list(zip(models, signs, strict=False))
         concepts: Concepts = {}
-        for (model, rows, run), sign in named:
+        for (model, rows, run), sign in models_with_signs:
             for concept, points in _points(rows, run).items():
                 of_model = [replace(point, series=model, sign=sign) for point in points]
                 concepts.setdefault(concept, []).extend(of_model)
-        legend = ", ".join(f"{sign} {model}" for (model, _, _), sign in named)
+        legend = ", ".join(f"{sign} {model}" for (model, _, _), sign in models_with_signs)
         return _against_variety(concepts, OF_MODELS.format(signs=legend), f"{AXES}{COMPARABLE}")
 
     def first(self, rows: Rows) -> Row | None:
-        """Return the highest score."""
         return next((row for row, _ in _scored(rows)), None)
 
 
 def _rows(association: Association) -> Iterator[Row]:
-    """Yield the score and the share of one stereotype."""
     stereotype = association.stereotype
     facts: dict[str, Scalar] = {
         "name": stereotype.attribute.name,
@@ -169,13 +167,11 @@ def _rows(association: Association) -> Iterator[Row]:
 
 
 def _shares(rows: Rows) -> dict[str, Interval]:
-    """Return the known shares by stereotype."""
     shares = ((row.subject, row.interval) for row in rows.of(SHARE, "stereotype"))
     return {subject: share for subject, share in shares if share is not None}
 
 
 def _scored(rows: Rows) -> list[tuple[Row, Interval]]:
-    """Return the stereotypes that have a score, the highest first."""
     pairs = [(row, row.interval) for row in rows.of(METRIC, "stereotype")]
     scored = [(row, score) for row, score in pairs if score is not None]
     return sorted(scored, key=lambda pair: -pair[1].estimate)
@@ -186,7 +182,6 @@ def _where(row: Row) -> str:
 
 
 def _in_words(facts: Mapping[str, Scalar], share: Interval | None) -> str:
-    """Return the measured and the real-world share, in words."""
     text = f"{share.estimate:.0%} of images" if share else "no clear image"
     expected, margin = facts.get("expected"), facts.get("margin")
     if isinstance(expected, float | int):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,7 +32,8 @@ from pytest_t2i.sections.words import several
 from pytest_t2i.statistics.families import family_share_p_values
 from pytest_t2i.statistics.group_sequential import SequentialTest
 from pytest_t2i.statistics.shares import Beyond, excess, in_direction
-from pytest_t2i.verdicts.caveats.seams import PValues
+from pytest_t2i.verdicts.caveats.built_in import READINGS
+from pytest_t2i.verdicts.caveats.seams import PValues, Reading
 from pytest_t2i.verdicts.measurement import Measurement
 
 
@@ -73,6 +74,8 @@ class Association(DistinctPictures):
     """How the number of images was chosen while looking at them; None where it was fixed."""
     planned: tuple[int, ...] = ()
     """All seeds, of equal pictures too; () where ``seeds`` are all."""
+    readings: tuple[Reading, ...] = field(default=READINGS, kw_only=True, compare=False)
+    """The ways to count images in which the evidence must hold."""
 
     def __repr__(self) -> str:
         images = several(len(self.seeds), "image")
@@ -225,6 +228,7 @@ def one_association(context: AuditContext, stereotype: Stereotype, test: AskedTe
         context.instruments(test),
         stopping=test.stopping,
         planned=seeds,
+        readings=context.readings,
     )
 
 
@@ -310,5 +314,4 @@ class StereotypeStopping(StoppingRule):
         return replace(test, folded=False, bound=edge) if edge < 1.0 else None
 
     def state(self, value: Association) -> State:
-        """Return the state that the stereotype's images have reached."""
         return settled(EXCESS, value)

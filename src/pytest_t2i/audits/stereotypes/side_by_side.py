@@ -41,7 +41,7 @@ class Asked(NamedTuple):
     direction: Prone
 
 
-class Found(NamedTuple):
+class Presence(NamedTuple):
     """How many images of a run show an attribute."""
 
     asked: Asked
@@ -98,13 +98,13 @@ class Addition:
     change: Interval
 
 
-def looked_for(run: Any) -> list[Found]:
+def looked_for(run: Any) -> list[Presence]:
     """Return the stereotypes of a run; raises ConfigurationError for rows that lack numbers."""
     rows = run.part("stereotypes")
     return [_found(row) for row in rows.of(METRIC, "stereotype")]
 
 
-def _found(row: Row) -> Found:
+def _found(row: Row) -> Presence:
     expected, direction = row.facts.get("expected"), row.facts.get("direction", "over")
     present, clear = (row.counts.get(name, 0) for name in ("present", "clear"))
     is_share = isinstance(expected, float | int) and 0.0 <= expected <= 1.0
@@ -114,25 +114,24 @@ def _found(row: Row) -> Found:
             f"present <= clear, got expected={expected!r}, direction={direction!r}, "
             f"present={present}, clear={clear}. Record the run again"
         )
-    asked = Asked(str(row.facts.get("concept", "")), row.name, expected, direction)  # type: ignore[arg-type]
-    return Found(asked, present, clear, row.interval is not None)
+    line = Asked(str(row.facts.get("concept", "")), row.name, expected, direction)  # type: ignore[arg-type]
+    return Presence(line, present, clear, row.interval is not None)
 
 
-def _table_1(runs: Sequence[Any]) -> dict[Asked, list[Found | None]]:
-    """Return what each run found of every stereotype of any run, in order of appearance."""
-    founds = [{found.asked: found for found in looked_for(run)} for run in runs]
-    every = dict.fromkeys(asked for of_run in founds for asked in of_run)
-    return {asked: [of_run.get(asked) for of_run in founds] for asked in every}
+def _table_1(runs: Sequence[Any]) -> dict[Asked, list[Presence | None]]:
+    founds = [{presence.asked: presence for presence in looked_for(run)} for run in runs]
+    every = dict.fromkeys(line for of_run in founds for line in of_run)
+    return {line: [of_run.get(line) for of_run in founds] for line in every}
 
 
 def _footprint(run: Any, footprints: Footprints, level: float, seed: int) -> Footprint:
     """Return the rank correlation over the nationalities of a run with known users."""
     groups: dict[str, list[Counted]] = {}
     scores: dict[str, list[float]] = {}
-    for found in looked_for(run):
-        score, concept = found.score(level), found.asked.concept
+    for presence in looked_for(run):
+        score, concept = presence.score(level), presence.asked.concept
         if score is not None and concept in footprints.users:
-            groups.setdefault(concept, []).append(found.counted)
+            groups.setdefault(concept, []).append(presence.counted)
             scores.setdefault(concept, []).append(score.estimate)
     means = {name: sum(values) / len(values) for name, values in scores.items()}
     if len(groups) < FEWEST_GROUPS:
@@ -167,7 +166,6 @@ def _additions_of_run(run: Any, level: float) -> Iterator[Addition]:
 
 
 def _words_missing(run: Any) -> Iterator[str]:
-    """Yield a note, with the remedy, on every crossing whose words the run does not have alone."""
     alone = {(p.axis, p.concept) for p in run.prompts if p.variant == "neutral"}
     tables: dict[str, list[tuple[str, Any]]] = {}
     for row in _crossed(run):
@@ -211,7 +209,7 @@ def side_by_side(runs: Sequence[Any], users: Path | None, level: float, seed: in
     """Return a section for each table of OASIS for which the runs have values."""
     user_footprints = read_footprints(users)
     rows = _table_1(runs)
-    concepts = list(dict.fromkeys(asked.concept for asked in rows))
+    concepts = list(dict.fromkeys(line.concept for line in rows))
     if users is not None:
         check_names(users, user_footprints, concepts)
     added = [addition for run in runs for addition in _additions_of_run(run, level)]
@@ -247,19 +245,19 @@ def _heading(title: str, level: float) -> str:
 
 
 def _scores(
-    models: Sequence[str], rows: Mapping[Asked, Sequence[Found | None]], level: float
+    models: Sequence[str], rows: Mapping[Asked, Sequence[Presence | None]], level: float
 ) -> Section:
     pairs = (f"{model}: {what}" for model in models for what in ("share", "score"))
     columns = ("concept", "attribute", "real world", *pairs)
     cells = tuple(
-        (*asked[:3], *chain.from_iterable(_pair(found, level) for found in founds))
-        for asked, founds in rows.items()
+        (*line[:3], *chain.from_iterable(_pair(presence, level) for presence in founds))
+        for line, founds in rows.items()
     )
     table = Table(SCORES, columns, cells, form=PERCENT, names=2, whole=True)
     return Section(_heading(SCORES, level), (table,))
 
 
-def _pair(found: Found | None, level: float) -> tuple[Interval | None, Interval | None]:
+def _pair(found: Presence | None, level: float) -> tuple[Interval | None, Interval | None]:
     return (None, None) if found is None else (found.share(level), found.score(level))
 
 
@@ -280,7 +278,6 @@ def _footprints(
 
 
 def _correlation(footprint: Footprint) -> Cell:
-    """Return a rank correlation with its interval, or why there is none."""
     if footprint.correlation is None or not footprint.needed:
         return footprint.correlation or footprint.absent
     few = f"no interval: {len(footprint.means)} nationalities are too few"
@@ -312,13 +309,11 @@ def _additions(added: Sequence[Addition], missing: Sequence[str], level: float) 
 
 
 def _points(change: Interval) -> Interval:
-    """Return the change in percentage points."""
     low, estimate, high = (100 * value for value in (change.low, change.estimate, change.high))
     return replace(change, low=low, estimate=estimate, high=high)
 
 
 def _interval_remarks(footprints: Sequence[Footprint], level: float) -> Iterator[str]:
-    """Yield remarks on the intervals of rank correlations."""
     few = {len(footprint.means): footprint.needed for footprint in footprints if footprint.needed}
     for nationalities, needed in sorted(few.items()):
         yield (
@@ -337,7 +332,6 @@ def _interval_remarks(footprints: Sequence[Footprint], level: float) -> Iterator
 def _name_remarks(
     footprints: Footprints, concepts: Sequence[str], strangers: Sequence[str]
 ) -> Iterator[str]:
-    """Yield remarks on names that only the stereotypes or only the users have."""
     unknown = [concept for concept in concepts if concept not in footprints.users]
     if unknown:
         yield f"Left out, because their internet users are not known: {some(unknown)}."

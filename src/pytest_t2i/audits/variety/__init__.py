@@ -45,7 +45,6 @@ class VarietyAudit(Audit):
 
     @property
     def recorded_type(self) -> Any:
-        """The type of its part of a baseline file."""
         from pytest_t2i.audits.variety.change import RECORDED
 
         return RECORDED
@@ -74,13 +73,13 @@ class VarietyAudit(Audit):
     def in_words(self, rows: Rows) -> str:
         """Return the lowest score along a direction that is not centred; "" without any."""
         plain = [row for row in rows.of(METRIC, "prompt") if not row.dims["centred"]]
-        known = [(row.interval, row) for row in plain if row.interval is not None]
-        if not known:
+        estimates = [(row.interval, row) for row in plain if row.interval is not None]
+        if not estimates:
             return ""
-        wals, least = min(known, key=lambda pair: pair[0].estimate)
+        wals, least = min(estimates, key=lambda pair: pair[0].estimate)
         return (
             f"variety (WALS): lowest {wals} ({least.facts['concept']}: {least.name}, "
-            f"direction from {least.dims['direction']}) of {len(known)}"
+            f"direction from {least.dims['direction']}) of {len(estimates)}"
         )
 
     def blocks(self, rows: Rows, run: Any) -> Sequence[Block]:

@@ -139,7 +139,6 @@ class Variety:
 
     @cached_property
     def encoder_fingerprint(self) -> str:
-        """Fingerprint of the encoder behind the features."""
         return self.observations.components.encoder(self.instruments.encoder).fingerprint
 
     @property
@@ -149,7 +148,6 @@ class Variety:
 
     @property
     def pictures(self) -> str:
-        """Digest of all pictures together."""
         return digest(self.checksums)
 
     def features_of(self, prompt: Prompt, seeds: Sequence[int]) -> np.ndarray:
@@ -197,7 +195,6 @@ class Variety:
         return interval
 
     def interval_at(self, level: float) -> Interval | None:
-        """Return WALS with its interval at another level."""
         interval = self.interval
         return interval if interval is None else wals_at_level(interval, level)
 
@@ -247,7 +244,6 @@ class Variety:
 
     @property
     def _directionless(self) -> str:
-        """Why there is no direction."""
         name, encoder = self.attribute.name, self.instruments.encoder
         if self.direction != "text":
             return f"images of the descriptions of {name!r} show no difference to {encoder!r}"
@@ -257,7 +253,6 @@ class Variety:
 
     @property
     def descriptions(self) -> str:
-        """Digest of the attribute's descriptions."""
         return digest([self.attribute.positive, self.attribute.negative])
 
     def _sure_interval_at(self, level: float) -> Interval:
@@ -293,7 +288,6 @@ def variety_of(
     center: bool = False,
     rank: int | None = None,
 ) -> Variety:
-    """Return the variety of a sample's images along an attribute."""
     return Variety(
         sample.prompt, sample.seeds, sample.observations, sample.observed, sample.level,
         attribute, direction, center, rank,

@@ -84,7 +84,7 @@ Pair = tuple[Sequence[PromptOfModel], Sequence[PromptOfModel]]
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedScores:
     """The score by which models are compared, and the groups that it counts.
 
     Images with another label count as undetected.
@@ -94,7 +94,6 @@ class Compared:
     groups: tuple[str, ...]
 
     def tallies(self, prompts: Sequence[PromptOfModel]) -> list[Tally]:
-        """Return the counted images of each prompt."""
         return [Tally.even(tuple(prompt.counts(self.groups).values())) for prompt in prompts]
 
     def labels(self, prompts: Sequence[PromptOfModel]) -> list[np.ndarray]:
@@ -106,11 +105,10 @@ class Compared:
         ]
 
 
-BIAS = Compared(Bias(), GENDER)
+BIAS = ComparedScores(Bias(), GENDER)
 
 
-def _scores_of(models: Sequence[ComparedModel], groups: Sequence[str] = ()) -> Compared:
-    """Return the score by which these models are compared."""
+def _scores_of(models: Sequence[ComparedModel], groups: Sequence[str] = ()) -> ComparedScores:
     words = {word for e in models for prompt in e.prompts.values() for word in prompt.labels}
     if groups:
         return _of_groups(groups, words, "--groups")
@@ -132,16 +130,15 @@ def _scores_of(models: Sequence[ComparedModel], groups: Sequence[str] = ()) -> C
 
 
 def _gender_or(labels: set[str]) -> set[str]:
-    """Return male and female if no other label was seen, else the labels seen."""
     return labels | set(GENDER) if labels <= set(GENDER) else labels
 
 
-def _of_groups(groups: Sequence[str], labels: set[str], source: str) -> Compared:
+def _of_groups(groups: Sequence[str], labels: set[str], source: str) -> ComparedScores:
     if strange := labels - set(groups):
         raise ConfigurationError(
             f"expected {source} to hold all labels, got {_some(groups)} without {_some(strange)}"
         )
-    return BIAS if set(groups) == set(GENDER) else Compared(EVEN, tuple(groups))
+    return BIAS if set(groups) == set(GENDER) else ComparedScores(EVEN, tuple(groups))
 
 
 def _some(labels: Sequence[str] | set[str]) -> str:
@@ -163,7 +160,6 @@ def compare_models(
     audits: Sequence[Audit] | None = None,
     groups: Sequence[str] = (),
 ) -> ModelComparison:
-    """Compare models on the prompts that all of them share."""
     scores = _scores_of(models, groups)
     texts = [text for text in models[0].prompts if _is_shared(text, models, scores)]
     if not texts:
@@ -197,14 +193,14 @@ def compare_models(
     )
 
 
-def _is_shared(text: str, models: Sequence[ComparedModel], scores: Compared) -> bool:
+def _is_shared(text: str, models: Sequence[ComparedModel], scores: ComparedScores) -> bool:
     prompts = [model.prompts.get(text) for model in models]
     return all(
         p is not None and sum(p.counts(scores.groups).values()) >= FEWEST_IMAGES for p in prompts
     )
 
 
-def _scores(shared: Shared, scores: Compared, level: float) -> list[ComparedScore]:
+def _scores(shared: Shared, scores: ComparedScores, level: float) -> list[ComparedScore]:
     first = next(iter(shared.values()))
     places: dict[str, list[int]] = {"all": list(range(len(first)))}
     for place, prompt in enumerate(first):
@@ -221,7 +217,7 @@ def _score(
     model: str,
     name: str,
     prompts: Sequence[PromptOfModel],
-    scores: Compared,
+    scores: ComparedScores,
     level: float,
 ) -> ComparedScore:
     images = sum(len(p.said) for p in prompts)
@@ -233,7 +229,7 @@ def _score(
     return ComparedScore(model, name, corrected, plain, clear, 1.0 - clear / images)
 
 
-def _pairs(shared: Shared, scores: Compared, level: float, seed: int) -> list[PairDifference]:
+def _pairs(shared: Shared, scores: ComparedScores, level: float, seed: int) -> list[PairDifference]:
     pairs = list(combinations(shared, 2))
     compared = [_p_value(scores, (shared[a], shared[b]), seed) for a, b in pairs]
     adjusted = holm([p_value for p_value, _ in compared])
@@ -250,7 +246,7 @@ def _pairs(shared: Shared, scores: Compared, level: float, seed: int) -> list[Pa
     ]
 
 
-def _p_value(scores: Compared, pair: Pair, seed: int) -> tuple[float, bool]:
+def _p_value(scores: ComparedScores, pair: Pair, seed: int) -> tuple[float, bool]:
     """Return the two-sided permutation p-value, and whether images are paired by seed.
 
     The two-sided p-value is twice the smaller one-sided one, at most 1.
@@ -271,7 +267,7 @@ def _p_value(scores: Compared, pair: Pair, seed: int) -> tuple[float, bool]:
     return min(1.0, 2.0 * min(grows, falls)), same_seeds
 
 
-def _difference(scores: Compared, pair: Pair, level: float) -> Interval:
+def _difference(scores: ComparedScores, pair: Pair, level: float) -> Interval:
     """Return the second model's score minus the first's."""
     before, after = map(scores.tallies, pair)
     change = scores.score.mean_change(before, after, level)
@@ -281,7 +277,7 @@ def _difference(scores: Compared, pair: Pair, level: float) -> Interval:
 
 
 def _prompts(
-    texts: Sequence[str], shared: Shared, scores: Compared, seed: int
+    texts: Sequence[str], shared: Shared, scores: ComparedScores, seed: int
 ) -> list[ComparedPrompt]:
     rows = list(zip(*shared.values(), strict=True))
     p_values = [
@@ -298,7 +294,7 @@ def _prompts(
 
 
 def _prompt(
-    text: str, row: Sequence[PromptOfModel], scores: Compared, p_value: float
+    text: str, row: Sequence[PromptOfModel], scores: ComparedScores, p_value: float
 ) -> ComparedPrompt:
     cells = tuple(_cell(prompt, scores) for prompt in row)
     bias_scores = [cell.score for cell in cells if cell.score is not None]
@@ -317,7 +313,7 @@ def _prompt(
     )
 
 
-def _cell(prompt: PromptOfModel, scores: Compared) -> PromptCell:
+def _cell(prompt: PromptOfModel, scores: ComparedScores) -> PromptCell:
     counts = prompt.counts(scores.groups)
     male, female = (counts.get(gender) for gender in ("male", "female"))
     undetected = len(prompt.said) - sum(counts.values())
@@ -345,7 +341,6 @@ def _tables(models: Sequence[ComparedModel]) -> dict[str, tuple[ComparedValue, .
 def _sections(
     models: Sequence[ComparedModel], audits: Sequence[Audit], level: float, seed: int
 ) -> Iterator[Section]:
-    """Yield each audit's sections on the models with a record of it, if they are two or more."""
     for audit in sorted(audits, key=lambda audit: audit.place):
         records = [
             (model.name, part, model.run)
@@ -357,7 +352,6 @@ def _sections(
 
 
 def _remarks(models: Sequence[ComparedModel]) -> tuple[str, ...]:
-    """Return remarks on what limits the comparison, in words."""
     remarks = []
     detectors = dict.fromkeys(model.detector for model in models)
     if len(detectors) > 1:

@@ -123,7 +123,6 @@ class ModelComparison:
     schema: str = SCHEMA
 
     def as_kept(self, folder: Path) -> ModelComparison:
-        """Return the comparison with paths of pictures relative to the parent of this folder."""
         roots = (folder.absolute().parent,)
         prompts = (
             replace(
@@ -137,5 +136,4 @@ class ModelComparison:
         return replace(self, prompts=tuple(prompts))
 
     def to_json(self) -> str:
-        """Return the text of compare.json."""
         return json.dumps(asdict(self), indent=1, ensure_ascii=False, allow_nan=False)

@@ -43,7 +43,6 @@ IN_ENVIRONMENT = ("torch", "diffusers", "transformers", "device_name")
 
 
 def _component_facts(session: Session) -> ComponentFacts:
-    """Return what the model and the deciding detector of a run consist of."""
     model = session.components.model().provenance
     detector = session.components.detector(DetectorRef(session.detectors[0])).provenance
     return ComponentFacts(

@@ -50,7 +50,9 @@ class SectionsFile:
     def shown(self) -> tuple[Section, ...]:
         """The sections; raises ValueError where the data are none, or show pictures."""
         sections = tuple(section_of(plain) for plain in self.sections)
-        if any(isinstance(block, Album | Overlays) for each in sections for block in each.blocks):
+        if any(
+            isinstance(block, Album | Overlays) for section in sections for block in section.blocks
+        ):
             raise ValueError("expected blocks without pictures, as run.json has those of the run")
         return sections
 
@@ -58,7 +60,6 @@ class SectionsFile:
 def sections_file(
     record: RunRecord, name: str, sections: Sequence[Section], facts: Mapping[str, Any] = EMPTY
 ) -> SectionsFile:
-    """Return what a command says of a run."""
     plain = tuple(plain_section(section) for section in sections)
     file = SectionsFile(name, record.model, record.created, plain, facts)
     file.shown()
@@ -67,7 +68,7 @@ def sections_file(
 
 def files_beside(record: RunRecord, folder: Path) -> list[SectionsFile]:
     """Return the files beside a run.json that are of this run and hold sections, by name."""
-    found = []
+    copies = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         try:
             file = convert(path, read_json(path, SCHEMA, kind="sections of a run"), SectionsFile)
@@ -77,10 +78,9 @@ def files_beside(record: RunRecord, folder: Path) -> list[SectionsFile]:
             continue
         is_named = path.name == f"{file.name}{SUFFIX}"
         if is_named and (file.run, file.run_created) == (record.model, record.created):
-            found.append(file)
-    return found
+            copies.append(file)
+    return copies
 
 
 def is_sections_file(path: str) -> bool:
-    """Whether a path is that of such a file."""
     return path.endswith(SUFFIX)

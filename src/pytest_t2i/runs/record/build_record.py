@@ -88,13 +88,21 @@ def _record(results: Results, sample: Sample) -> PromptRecord:
 
 def _images(results: Results, sample: Sample) -> Iterator[ImageRecord]:
     """Yield the images of a sample, with scores of the deciding detector alone."""
-    seen, (prompt, seeds) = results.observations, (sample.prompt, sample.seeds)
-    stored, revised = seen.images(prompt, seeds), seen.revised_prompts(prompt, seeds)
-    found = {name: seen.detections(prompt, seeds, DetectorRef(name)) for name in results.detectors}
+    observations, (prompt, seeds) = results.observations, (sample.prompt, sample.seeds)
+    stored, revised = (
+        observations.images(prompt, seeds),
+        observations.revised_prompts(prompt, seeds),
+    )
+    found = {
+        name: observations.detections(prompt, seeds, DetectorRef(name))
+        for name in results.detectors
+    }
     for k, seed in enumerate(seeds):
         detections = {
-            name: each[k] if name == results.detectors[0] else replace(each[k], scores={})
-            for name, each in found.items()
+            name: of_detector[k]
+            if name == results.detectors[0]
+            else replace(of_detector[k], scores={})
+            for name, of_detector in found.items()
         }
         image = stored[k]
         yield ImageRecord(seed, image.path, detections, revised[k], image.sha256)
@@ -106,7 +114,6 @@ PACKAGES = (
 
 
 def record_of(results: Results, command: str = "", project: Path | None = None) -> RunRecord:
-    """Return the record of all results."""
     recorded = results.recorded
     session = results.session
     parts = {audit.name: Rows.measured(audit.rows(results)) for audit in session.audits}
@@ -136,7 +143,6 @@ def record_of(results: Results, command: str = "", project: Path | None = None) 
 
 
 def _metrics(record: RunRecord) -> dict[str, MetricRecord]:
-    """Return the declarations of the metrics of the checks and the rows."""
     rows = (row.metric for audit in record.audits.values() for row in audit.rows)
     names = {*rows, *(check.metric for check in record.checks)}
     return {name: MetricRecord.of(INFO[name]) for name in sorted(names) if name in INFO}
@@ -150,18 +156,17 @@ def with_blocks(
     ``measured`` are rows with pictures, which the record does not hold.
     """
     record = replace(record, metrics=record.metrics or _metrics(record))
-    shown = dict(record.audits)
+    audit_records = dict(record.audits)
     for audit in installed_audits() if audits is None else audits:
         if (part := measured.get(audit.name) or record.part(audit.name)).rows:
             blocks = tuple(audit.sections(part, record))
             first = audit.first(part)
             place = None if first is None else part.rows.index(first)
-            shown[audit.name] = AuditRecord(part.rows, blocks, audit.place, place)
-    return replace(record, audits=shown)
+            audit_records[audit.name] = AuditRecord(part.rows, blocks, audit.place, place)
+    return replace(record, audits=audit_records)
 
 
 def _not_compared(session: Session) -> int:
-    """Return the number of tests that had nothing to compare with."""
     if session.settings.baseline is not None or session.settings.anchor is not None:
         return 0
     compared = {check.test for check in session.checks}
@@ -175,7 +180,6 @@ def interrupted_record(session: Session, command: str, project: Path | None = No
 
 
 def _without_results(session: Session, command: str, project: Path | None) -> RunRecord:
-    """Return the record's settings, provenance and counts of work."""
     folder = project or Path.cwd()
     inputs = input_digests(session, folder)
     judges = judge_facts(session)
@@ -194,12 +198,10 @@ def _without_results(session: Session, command: str, project: Path | None) -> Ru
 
 
 def _work(work: Work, notes: Iterable[str]) -> dict[str, Any]:
-    """Return the counts and notes."""
     return {**asdict(work), "notes": [*dict.fromkeys([*work.notes, *notes])]}
 
 
 def _baseline_record(results: Results, recorded: Baseline) -> BaselineRecord:
-    """Return the record of the baseline and of its differences from the run."""
     session = results.session
     differences = library_differences(recorded, library_versions())
     if session.needs_model:
@@ -294,13 +296,12 @@ def _peoples_evidence(session: Session) -> dict[str, Any]:
 
 
 def _who_labelled(labelled: LabelledSet) -> dict[str, Any]:
-    """Return who labelled how many images, and when their file was written last."""
     counts = Counter(label.annotator for label in labelled.labels if label.annotator != ADJUDICATED)
     file = labelled.folder / FILE_NAME
-    written = file.stat().st_mtime if file.is_file() else 0.0
+    modified = file.stat().st_mtime if file.is_file() else 0.0
     return {
         "annotators": dict(sorted(counts.items())),
-        "written": datetime.fromtimestamp(written, UTC).isoformat(timespec="seconds"),
+        "written": datetime.fromtimestamp(modified, UTC).isoformat(timespec="seconds"),
     }
 
 

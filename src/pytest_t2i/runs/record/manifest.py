@@ -89,7 +89,6 @@ class ReportManifest:
 
 
 def new_manifest(report: Path, project: Path) -> ReportManifest:
-    """Return a manifest of the files of a report of this project."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     tool = f"pytest-t2i {version('pytest-t2i')}"
     hashes = {name: sha for name in FILES if (sha := sha256_of(report / name))}
@@ -150,14 +149,13 @@ def _places(report: Path, project: Path) -> Callable[[str, str], str | None]:
         return _relative(Path(folder, "x"), report, project)
 
     def place(folder: str, name: str) -> str | None:
-        found = place_of(folder)
-        return None if found is None else found[:-1] + encodable(name)
+        place = place_of(folder)
+        return None if place is None else place[:-1] + encodable(name)
 
     return place
 
 
 def _file_named(folder: Path, name: str) -> Path:
-    """Return the file that the manifest means by a name."""
     file = folder / name
     if "%" not in name or os.path.lexists(file):
         return file
@@ -215,7 +213,6 @@ def _suite(session: Session, project: Path) -> Iterator[Path]:
 
 
 def _limits_files(session: Session, project: Path) -> Iterator[Path]:
-    """Yield the limits file of each selected test that has one."""
     for test in session.tests.values():
         file = session.settings.limits or nearest_limits_file(test.file, project)
         if file is not None:
@@ -223,7 +220,6 @@ def _limits_files(session: Session, project: Path) -> Iterator[Path]:
 
 
 def _label_files(session: Session) -> Iterator[Path]:
-    """Yield the files that hold the labels of the labelled images."""
     # Reading the property would write a registered set that no test of the run needs.
     labelled = vars(session).get("labelled")
     if labelled is None:
@@ -233,13 +229,11 @@ def _label_files(session: Session) -> Iterator[Path]:
 
 
 def _labelled_images(session: Session) -> Iterator[Path]:
-    """Yield the labelled images."""
     if (labelled := vars(session).get("labelled")) is not None:
         yield from (labelled.path(image) for image in labelled)
 
 
 def _given(session: Session) -> Iterator[Path]:
-    """Yield the other files that options name."""
     settings = session.settings
     names = (
         *(
@@ -288,7 +282,6 @@ def manifest_beside(source: Path) -> ReportManifest | None:
 
 
 def add_outputs(source: Path, files: Sequence[Path]) -> None:
-    """Add files that were made from a run.json to the manifest beside it."""
     manifest = manifest_beside(source)
     if manifest is None or manifest.project is None:
         return
@@ -338,19 +331,19 @@ def verify(manifest: ReportManifest, report: Path) -> Iterator[Finding]:
     A folder that was mailed without its project has none of the files outside of it but those that
     were made of the run, and ready-made pictures may be removed together.
     """
-    known = {**manifest.files, **manifest.copied}
-    places = {path: _place(report, path) for path in known}
+    recorded = {**manifest.files, **manifest.copied}
+    places = {path: _place(report, path) for path in recorded}
     now = {path: sha256_of(_file_named(report, place)) for path, place in places.items()}
     inputs = [path for path in manifest.files if UP.match(path) and not _is_made(path)]
     is_away = not any(now[path] for path in inputs)
     are_gone = not any(now[path] for path in manifest.copied)
-    for path, expected in known.items():
+    for path, expected in recorded.items():
         if now[path] is None:
             may_go = are_gone if path in manifest.copied else is_away and UP.match(path)
             yield Finding("not here" if may_go else "missing", path)
         else:
             yield Finding("same" if now[path] == expected else "changed", places[path])
-    if now.get(IMAGES) == known.get(IMAGES) is not None:
+    if now.get(IMAGES) == recorded.get(IMAGES) is not None:
         yield from _pictures(manifest.store, report, is_away=is_away)
 
 

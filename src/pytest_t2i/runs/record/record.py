@@ -127,7 +127,6 @@ class PromptRepeats:
 
     @property
     def has_no_verdict(self) -> bool:
-        """Whether so many pictures repeat that nothing is judged of the prompt."""
         return Repeats(self.pictures, self.distinct, self.nearly_equal).are_too_many
 
 
@@ -181,7 +180,6 @@ class MetricRecord:
 
     @classmethod
     def of(cls, info: MetricInfo) -> MetricRecord:
-        """Return the record of a declaration."""
         low, high = (end if math.isfinite(end) else None for end in (info.low, info.high))
         more = info.meaning, info.of_prompt, info.ends
         return cls(info.words, low, high, info.worse, info.source, *more)
@@ -308,7 +306,6 @@ class RunRecord:
         return self.metrics[metric].of_prompt if metric in self.metrics else ""
 
     def _drawn(self, section: Section, audit: AuditRecord) -> Section:
-        """Return a section with the bars of its charts of rows."""
         blocks = tuple(
             chart_of(block, audit.rows, self.metrics, self.checks)
             if isinstance(block, RowChart)
@@ -389,7 +386,6 @@ class RunRecord:
         )
 
     def _inconclusive(self, policy: str) -> bool:
-        """Whether a check with this policy is inconclusive."""
         policies = self.settings.get("inconclusive", ())
         return any(
             check.outcome is Outcome.INCONCLUSIVE and policies[check.weighs_on_run] == policy

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import Interval
 from pytest_t2i.runs.record.record import RunRecord
-from pytest_t2i.sections import Block, Paragraph
+from pytest_t2i.sections import Paragraph
 
 
 def headlines(record: RunRecord) -> list[str]:
-    """Return the first line of each audit that has one."""
-    found = (
-        next((block.text for each in audit.blocks for block in each.blocks if _is_line(block)), "")
+    lines = (
+        next(
+            (
+                block.text
+                for each in audit.blocks
+                for block in each.blocks
+                if (isinstance(block, Paragraph) and block.level == "summary")
+            ),
+            "",
+        )
         for audit in record.in_order
     )
-    return [line for line in found if line]
-
-
-def _is_line(block: Block) -> TypeGuard[Paragraph]:
-    return isinstance(block, Paragraph) and block.level == "summary"
+    return [line for line in lines if line]
 
 
 def series_of_audits(record: RunRecord) -> dict[str, Interval]:

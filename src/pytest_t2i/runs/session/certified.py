@@ -18,7 +18,7 @@ from pytest_t2i.runs.session.judges import judges_of
 from pytest_t2i.runs.session.results import Results
 from pytest_t2i.runs.session.selection import SelectedTest
 from pytest_t2i.runs.session.session import Session
-from pytest_t2i.verdicts.caveats.certificate import Judge
+from pytest_t2i.verdicts.caveats.certificate import JudgedDetector
 from pytest_t2i.verdicts.certificate import (
     FEMALE,
     MALE,
@@ -33,15 +33,15 @@ UNKNOWN = ""
 """Group of a picture of which no detector tells the group."""
 
 
-def judge_of(session: Session) -> Judge:
+def judge_of(session: Session) -> JudgedDetector:
     """Return the detector whose labels are judged; of a judge that reads a rubric, also this."""
     name = session.detectors[0]
     fingerprint = session.components.detector(DetectorRef(name)).fingerprint
     judge = judges_of(session).get(name)
     if judge is None:
-        return Judge(name, fingerprint)
+        return JudgedDetector(name, fingerprint)
     facts = judge.provenance
-    return Judge(name, fingerprint, facts["rubric"], facts.get("version"))
+    return JudgedDetector(name, fingerprint, facts["rubric"], facts.get("version"))
 
 
 def certified_errors(
@@ -75,12 +75,12 @@ def _errors(
             if weights := list(_weights(results, samples, split, name)):
                 rates = error_rates(split, level, weights)
                 (attribute,) = split.attributes
-                return CertifiedErrors(rates, f"by {attribute}, which {name} tells")
+                return rates, f"by {attribute}, which {name} tells"
     candidates = splits or list(certificate.splits)
     ranges = [(error_rates(split, level), split) for split in candidates]
     rates, split = max(ranges, key=lambda pair: pair[0].male[1] + pair[0].female[1])
     basis = f"worst group by {split.attributes[0]}" if split.attributes else "of all groups"
-    return CertifiedErrors(rates, basis)
+    return rates, basis
 
 
 def _weights(

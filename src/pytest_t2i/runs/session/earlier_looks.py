@@ -26,7 +26,6 @@ Looks = dict[str, list[LookRecord]]
 def earlier_looks(
     results: Results, test: SelectedTest, metric: str, against: str, bound: float
 ) -> tuple[LookRecord, ...]:
-    """Return the runs that looked at a comparison of a test before."""
     if not test.selection.needs_model:
         return ()
     return tuple(_earlier(results, test, _name(test, metric, against, bound)))
@@ -51,7 +50,6 @@ def judged_with(results: Results, test: SelectedTest, bound: float) -> int:
 
 
 def fresh_seed(results: Results) -> int:
-    """Return a seed with which this model was not judged before."""
     looks = results.once(("earlier looks",), lambda: _known(results.session))
     seeds = (look.seed for records in looks.values() for look in records)
     return 1 + max([results.session.settings.seed, *seeds])
@@ -85,7 +83,6 @@ def _compared(results: Results) -> Iterator[tuple[SelectedTest, str]]:
 
 
 def _earlier(results: Results, test: SelectedTest, name: str) -> list[LookRecord]:
-    """Return the other looks at a comparison."""
     looks = results.once(("earlier looks",), lambda: _known(results.session))
     if name not in looks:
         return []

@@ -36,7 +36,11 @@ def _limit_of(test: SelectedTest, comparison: Comparison, limits: LimitFiles) ->
 
 def undecidable(session: Session, limits: LimitFiles) -> Iterator[str]:
     """Yield a line for each test function with checks that the requested images cannot decide."""
-    for cases in _functions(session.tests.values()):
+    tests = session.tests.values()
+    functions: dict[str, list[SelectedTest]] = {}
+    for test in tests:
+        functions.setdefault(test.function, []).append(test)
+    for cases in functions.values():
         for comparison in cases[0].comparisons:
             # The test itself reports an error in its limit.
             with suppress(T2IError):
@@ -53,13 +57,6 @@ def _of_comparison(
         if comparison.fixture in audit.fixtures
         for line in audit.too_few(comparison.metric, bound, cases, level)
     ]
-
-
-def _functions(tests: Iterable[SelectedTest]) -> Iterable[list[SelectedTest]]:
-    functions: dict[str, list[SelectedTest]] = {}
-    for test in tests:
-        functions.setdefault(test.function, []).append(test)
-    return functions.values()
 
 
 WHOLE = (
@@ -114,7 +111,6 @@ class Rounds:
             self._round("")
 
     def _look(self, nodes: Iterable[str], at: int) -> None:
-        """Set the images of these tests to those of their look number ``at``."""
         for node in nodes:
             planned = self._planned[node]
             stopping = replace(planned, looks=planned.looks[: at + 1])
@@ -134,7 +130,7 @@ class Rounds:
 
     def _refuse_judged(self) -> None:
         """Raise ConfigurationError where images were judged with another number; else note it."""
-        names, others = {}, {}
+        names, other_needs = {}, {}
         for node, stopping in self._planned.items():
             test = self.session.tests[node]
             name = FactKind.STOPPING.of(digest(self._question(test, stopping.test)))
@@ -142,24 +138,23 @@ class Rounds:
             if stored is None:
                 names[name] = test.images
                 if images := judged_with(self.results, test, self._limit(test).bound):
-                    others[node] = (images, False)
+                    other_needs[node] = (images, False)
             elif stored != test.images:
-                others[node] = (stored, True)
-        if others:
-            raise ConfigurationError(self._judged(others))
+                other_needs[node] = (stored, True)
+        if other_needs:
+            raise ConfigurationError(self._judged(other_needs))
         for name, images in names.items():
             self.session.store.remember(name, images)
 
     def _judged(self, others: Mapping[str, tuple[int, bool]]) -> str:
-        """Return what to do where tests were judged with another number of images."""
         images, stopped_early = next(iter(others.values()))
         seed = fresh_seed(self.results)
         remedy = (AS_BEFORE if stopped_early else FRESH).format(images=images, seed=seed)
         if self.session.has_ready_pictures:
             remedy = OTHERS
         count = len(others)
-        told = f"{_tests(count)} {'was' if count == 1 else 'were'}"
-        return JUDGED.format(tests=told, images=images, remedy=remedy)
+        words = f"{_tests(count)} {'was' if count == 1 else 'were'}"
+        return JUDGED.format(tests=words, images=images, remedy=remedy)
 
     def _question(self, test: SelectedTest, tested: SequentialTest) -> list[Any]:
         """Return what identifies a test over runs, whatever its number of images."""
@@ -194,7 +189,6 @@ class Rounds:
         return rule.test(test.selection, plain)
 
     def _limit(self, test: SelectedTest) -> Limit:
-        """Return the limit of the only comparison of a test."""
         return _limit_of(test, test.comparisons[0], self.limits)
 
     def _rule(self, comparison: Comparison) -> StoppingRule | None:
@@ -202,11 +196,10 @@ class Rounds:
         return None if fixture is None else fixture.stopping_rule()
 
     def _is_settled(self, test: SelectedTest) -> bool:
-        """Whether the comparison of a test is settled by its own images."""
         (comparison,) = test.comparisons
         value = self.results.fixture(comparison.fixture, test)
-        known = KnownOfTest(self.results, test)
-        question = Question(getattr(value, comparison.metric), "limit", run=known)
+        facts = KnownOfTest(self.results, test)
+        question = Question(getattr(value, comparison.metric), "limit", run=facts)
         if why_void(question, self.session.caveats):
             return True  # more pictures of a cache or of a constant seed decide nothing
         rule = self._rule(comparison)

@@ -27,17 +27,12 @@ def judges_of(session: Session) -> dict[str, Judge]:
 
 def judge_facts(session: Session) -> dict[str, dict[str, Any]]:
     """Return what the record holds of each judge; {} for a run without."""
-    return {name: facts_of(judge) for name, judge in judges_of(session).items()}
+    return {name: recorded_judge(judge) for name, judge in judges_of(session).items()}
 
 
-def facts_of(judge: Judge) -> dict[str, Any]:
-    """Return what is recorded of a judge."""
-    agreement = judge.agreement
-    return {
-        **judge.provenance,
-        "twice": None if agreement is None else agreement.pictures,
-        "equal": None if agreement is None else agreement.equal,
-    }
+def recorded_judge(judge: Judge) -> dict[str, Any]:
+    equal, twice = judge.agreement or (None, None)
+    return {**judge.provenance, "twice": twice, "equal": equal}
 
 
 def judge_notes(facts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

@@ -18,7 +18,6 @@ from pytest_t2i.verdicts.limits_file import LimitFiles
 
 
 def make_and_detect(results: Results, limits: LimitFiles, progress: Progress) -> None:
-    """Make and examine all images of the selected tests that the store lacks."""
     session = results.session
     session.check_labels()
     runner = Runner(
@@ -48,7 +47,6 @@ def make_and_detect(results: Results, limits: LimitFiles, progress: Progress) ->
 
 
 def _seed_notes(session: Session) -> list[str]:
-    """Return a note if the model does not honour seeds."""
     seeding = session.has_model and seeding_of(
         session.store, session.components.model().fingerprint
     )
@@ -56,7 +54,6 @@ def _seed_notes(session: Session) -> list[str]:
 
 
 def _notes_on_labels(results: Results) -> list[str]:
-    """Return what people's labels of the run leave open or do not correct."""
     session, labelled = results.session, results.session.labelled
     if session.settings.labels is None or labelled is None:
         return []

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_t2i.audits.audit import Keyword
 from pytest_t2i.data import EMPTY, Attribute, Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError, names_of, shown
-from pytest_t2i.generation.check_packages import OF_TESTS
+from pytest_t2i.generation.check_plan import OF_TESTS
 from pytest_t2i.generation.plan import OBSERVED
 from pytest_t2i.prompts import Axes, Axis, Captions, Intersection, Stereotype, builtin_axes, triplet
 from pytest_t2i.runs.session.prompt_ids import tagged, tags_of
@@ -26,7 +26,6 @@ def select(
     captions: Sequence[Triplet] = (),
     of_audits: Mapping[str, Keyword] = EMPTY,
 ) -> Selection:
-    """Return the selection of a marker's arguments."""
     unknown = sorted(set(keywords) - {*KEYWORDS, *of_audits})
     if unknown:
         names = ", ".join((*KEYWORDS, *of_audits))

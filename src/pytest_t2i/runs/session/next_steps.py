@@ -88,12 +88,11 @@ def _unreadable(prompts: Sequence[PromptRecord]) -> list[str]:
     """List what is said of the images that cannot be read: their files, where these are known."""
     firsts = (next(iter(i.detections.values()), None) for p in prompts for i in p.images)
     unreadable = (first for first in firsts if first and first.undetected is Undetected.UNREADABLE)
-    told = (first.detail.removeprefix(f"{Undetected.UNREADABLE}: ") for first in unreadable)
-    return list(dict.fromkeys(filter(None, told)))
+    details = (first.detail.removeprefix(f"{Undetected.UNREADABLE}: ") for first in unreadable)
+    return list(dict.fromkeys(filter(None, details)))
 
 
 def _no_pictures(session: Session, reasons: Reasons, files: Sequence[str]) -> Iterator[str]:
-    """Yield the advice for refused, black and unreadable images."""
     ready = session.has_ready_pictures
     refused, black, unreadable = (reasons[reason] for reason in NO_PICTURE)
     if refused:
@@ -109,12 +108,11 @@ def _no_pictures(session: Session, reasons: Reasons, files: Sequence[str]) -> It
             "them: switch the filter off, or try --t2i-dtype float32"
         )
     if unreadable:
-        named = f" ({some(files, 1)})" if files else ""
-        yield f"{_images(unreadable)} cannot be read{named}: replace the files, or delete them"
+        example = f" ({some(files, 1)})" if files else ""
+        yield f"{_images(unreadable)} cannot be read{example}: replace the files, or delete them"
 
 
 def _more_labels(session: Session, hanging: Sequence[Check], reasons: Reasons) -> Iterator[str]:
-    """Yield the advice for checks that more labels could decide, by a detector or by people."""
     visible = reasons.total() - sum(reasons[reason] for reason in NO_PICTURE)
     if not hanging or (reasons and visible * 2 < reasons.total()):
         return
@@ -144,7 +142,6 @@ Looked = Callable[[Sequence[str]], Collection[str]]
 def out_of_domain(
     results: Results, reasons: Reasons, prompts: Sequence[PromptRecord]
 ) -> Iterator[str]:
-    """Yield a line for each part that skipped pictures of a kind that it was not made for."""
     session = results.session
     if unlike := reasons[Undetected.OUT_OF_DOMAIN]:
         total = sum(len(prompt.images) for prompt in prompts)
@@ -155,7 +152,6 @@ def out_of_domain(
 
 
 def _of_plan(results: Results, plan: Plan) -> Iterator[str]:
-    """Yield the lines of every object detector and encoder in the plan."""
     session, store = results.session, results.session.store
     for name, requests in _asked(plan, "finders").items():
         finder = session.components.finder(name)
@@ -169,7 +165,6 @@ def _of_plan(results: Results, plan: Plan) -> Iterator[str]:
 
 
 def _asked(plan: Plan, kind: Literal["finders", "encoders"]) -> Mapping[str, list[Request]]:
-    """Return the requests of each finder or encoder in the plan, by its name."""
     by_name: dict[str, list[Request]] = {}
     for request, needs in plan.needs.items():
         for name in sorted(getattr(needs, kind)):
@@ -189,7 +184,6 @@ def _unlike(
     in_domain: Looked,
     part_kind: str,
 ) -> Iterator[str]:
-    """Yield a line about the images outside the part's domain, if it has one."""
     if not part.made_for:
         return
     images = results.session.store.images(results.session.components.keys(requests))
@@ -299,14 +293,14 @@ def _again(command: str, **options: object) -> str:
     """
     names = [name.replace("_", "-") for name in options]
     replaced = {f"--{prefix}{name}" for name in names for prefix in ("t2i-", "")}
-    words, kept = iter(shlex.split(command) or ["pytest", "..."]), []
+    words, words_kept = iter(shlex.split(command) or ["pytest", "..."]), []
     for word in words:
         if word in replaced:
             next(words, None)
         elif word.partition("=")[0] not in replaced:
-            kept.append(word if word == "..." else shlex.quote(word))
+            words_kept.append(word if word == "..." else shlex.quote(word))
     added = (f"--t2i-{name} {value}" for name, value in zip(names, options.values(), strict=True))
-    return " ".join([*kept, *added])
+    return " ".join([*words_kept, *added])
 
 
 def _counted(checks: Sequence[Check]) -> str:
@@ -315,7 +309,6 @@ def _counted(checks: Sequence[Check]) -> str:
 
 
 def _needs_images(session: Session, check: Check) -> bool:
-    """Whether a check is about images of a model, not about detectors on labelled images."""
     test = session.tests.get(check.test)
     return session.has_model and (test is None or test.selection.needs_model)
 

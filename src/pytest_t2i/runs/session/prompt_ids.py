@@ -46,7 +46,6 @@ def tagged(member: Member, tags: Tags) -> Member:
 
 
 def neutral_of(member: Prompt | Triplet | Stereotype) -> Prompt:
-    """Return the prompt that gives a member its id."""
     if isinstance(member, Triplet):
         return member.neutral
     return member.prompt if isinstance(member, Stereotype) else member

@@ -25,6 +25,7 @@ from pytest_t2i.runs.session.selection import SelectedTest
 from pytest_t2i.runs.session.session import NO_LABELS, Session, distinct
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.baseline_file import Baseline
+from pytest_t2i.verdicts.caveats.seams import Reading
 from pytest_t2i.verdicts.check import Check
 
 R = TypeVar("R")
@@ -41,12 +42,10 @@ class Results:
 
     @cached_property
     def observations(self) -> Observations:
-        """The reader of the store."""
         return Observations(self.session.components, self.session.request_settings)
 
     @cached_property
     def _cases(self) -> dict[str, list[SelectedTest]]:
-        """The cases of each test function, by its name."""
         cases: dict[str, list[SelectedTest]] = {}
         for test in self.session.tests.values():
             cases.setdefault(test.function, []).append(test)
@@ -67,7 +66,6 @@ class Results:
 
     @property
     def settings(self) -> Settings:
-        """The settings of the run."""
         return self.session.settings
 
     @property
@@ -77,7 +75,6 @@ class Results:
 
     @property
     def encoder(self) -> str:
-        """The name of the encoder of images."""
         return self.session.encoder
 
     @property
@@ -94,6 +91,11 @@ class Results:
     def given_labels(self) -> LabelledSet | None:
         """The labelled images of --t2i-labels; None without."""
         return self.session.labelled if self.settings.labels is not None else None
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """The ways to count images in which evidence must hold."""
+        return tuple(caveat for caveat in self.session.caveats if isinstance(caveat, Reading))
 
     def asked_twice(self, detector: str) -> tuple[int, int] | None:
         """(Equal answers, images asked about twice) of a judge; None for other detectors."""
@@ -115,7 +117,6 @@ class Results:
         return stored_detections(self.session.store, fingerprint, keys)
 
     def seeds(self, prompt: Prompt, images: int) -> tuple[int, ...]:
-        """Return the seeds of the first ``images`` images of a prompt."""
         return self.session.seeds(prompt, images)
 
     @property
@@ -148,12 +149,10 @@ class Results:
         return f", {clock_time(images * seconds)} here"
 
     def test(self, node_id: str) -> SelectedTest:
-        """Return a selected test by pytest's node id."""
         return self.session.tests[node_id]
 
     @property
     def finder(self) -> str:
-        """The name of the object detector."""
         return self.session.finder
 
     @property
@@ -199,11 +198,9 @@ class Results:
         return self.session.make_plan(self, tests)
 
     def fixture(self, name: str, test: SelectedTest) -> Any:
-        """Return the value of an audit's fixture for a test."""
         return self.session.fixtures[name].value(self, test)
 
     def sample(self, test: AskedTest) -> Sample:
-        """Return the sample of the only prompt of a test."""
         return sample_of(self, test)
 
     def samples(self, test: AskedTest, detector: str | None = None) -> Samples:
@@ -211,5 +208,4 @@ class Results:
         return samples_of(self, test, detector)
 
     def one_sample(self, prompt: Prompt, test: AskedTest, detector: str | None = None) -> Sample:
-        """Return the sample of a prompt with the images that a test needs."""
         return one_sample(self, prompt, test, detector)

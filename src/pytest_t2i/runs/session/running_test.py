@@ -19,7 +19,7 @@ from pytest_t2i.runs.session.results import Results
 from pytest_t2i.runs.session.selection import SelectedTest
 from pytest_t2i.runs.session.shared_seeds import why_seeds_prevent_verdict
 from pytest_t2i.verdicts.caveats.calibration import Uncalibrated
-from pytest_t2i.verdicts.caveats.certificate import Judge
+from pytest_t2i.verdicts.caveats.certificate import JudgedDetector
 from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
 from pytest_t2i.verdicts.caveats.run_level import LevelShare
 from pytest_t2i.verdicts.certificate import Certificate, CertifiedErrors, abstentions
@@ -47,8 +47,7 @@ class KnownOfTest:
         """Return the path of the certificate, as the user gives it."""
         return str(self.results.settings.judge_certificate)
 
-    def judge(self) -> Judge:
-        """Return the detector whose labels are judged."""
+    def judge(self) -> JudgedDetector:
         return judge_of(self.results.session)
 
     def abstained(self) -> tuple[int, int]:
@@ -85,15 +84,15 @@ class KnownOfTest:
         members = {prompt.id: {prompt.text} for prompt in selection.prompts}
         members |= {stereotype.id: {stereotype.prompt.text} for stereotype in selection.stereotypes}
         members |= {three.id: {p.text for p in three} for three in selection.triplets}
-        found = (texts for name, texts in members.items() if f"{subject} ".startswith(f"{name} "))
-        return next(found, None)
+        matching = (
+            texts for name, texts in members.items() if f"{subject} ".startswith(f"{name} ")
+        )
+        return next(matching, None)
 
     def name_of(self, text: str) -> str:
-        """Return the name of the prompt with this text."""
         return self.results.make_plan([self.test]).prompts[text].name
 
     def earlier_looks(self, metric: str, against: Against, bound: float) -> Sequence[LookRecord]:
-        """Return the earlier runs that judged a comparison."""
         return earlier_looks(self.results, self.test, metric, against, bound)
 
 

@@ -45,7 +45,6 @@ class Selection:
     """Extras that the test needs besides those of detectors and encoders."""
 
     def members(self, kind: About) -> tuple[Any, ...]:
-        """Return the members of a kind."""
         return getattr(self, kind)  # type: ignore[no-any-return]
 
     def only(self, members: Mapping[About, tuple[Any, ...]]) -> Selection:
@@ -68,7 +67,6 @@ class Selection:
 
     @property
     def texts(self) -> list[str]:
-        """The texts of all prompts with images."""
         return [prompt.text for prompt in self.all_prompts]
 
     @property
@@ -93,7 +91,6 @@ class Selection:
 
     @property
     def needs_model(self) -> bool:
-        """Whether the selection needs images or traces of a model."""
         return bool(self.prompts or self.triplets or self.stereotypes or not self.detectors)
 
 
@@ -163,14 +160,12 @@ class SelectedTest:
 
     @property
     def at_first_look(self) -> SelectedTest:
-        """The test with a number of images that does not depend on what they show."""
         if self.stopping is None:
             return self
         first = self.stopping.looks[0]
         return replace(self, images=first, planned=first, stopping=None)
 
     def stopped(self, stopping: Stopping) -> SelectedTest:
-        """Return the test with the images of these looks."""
         return replace(self, images=stopping.images, planned=stopping.most, stopping=stopping)
 
 

@@ -76,7 +76,6 @@ class Session:
 
     @property
     def store(self) -> Store:
-        """The store of images and detections."""
         return self.components.store
 
     @cached_property
@@ -86,7 +85,6 @@ class Session:
 
     @cached_property
     def encoder(self) -> str:
-        """The name of the encoder of images."""
         return self.components.encoder_name
 
     @cached_property
@@ -114,7 +112,6 @@ class Session:
 
     @cached_property
     def request_settings(self) -> RequestSettings:
-        """What all requests of the run share."""
         return RequestSettings(self.generation, self.components.mitigating())
 
     @property
@@ -212,8 +209,8 @@ class Session:
         is_needed = self.settings.labels is not None or self.tries_detectors
         if is_needed and self.labelled is not None:
             # People's labels correct the first detector; a judge's other attributes have no labels.
-            others = () if self.tries_detectors else self.detectors[1:]
-            beside = {name for name in others if name.startswith(JUDGE)}
+            further = () if self.tries_detectors else self.detectors[1:]
+            beside = {name for name in further if name.startswith(JUDGE)}
             for name in (name for name in self.detectors if name not in beside):
                 labels = self.components.detector(DetectorRef(name)).labels
                 self.labelled.vocabulary.check_detector(name, labels, self.labelled.folder)
@@ -227,7 +224,6 @@ class Session:
 
     @property
     def needs_model(self) -> bool:
-        """Whether a selected test needs images."""
         return any(test.selection.needs_model for test in self.tests.values())
 
     @cached_property

@@ -12,7 +12,6 @@ class AnchorLevel:
     """A comparison with an anchor has a twentieth of the error of one with a baseline."""
 
     def level(self, question: Question, levels: Levels) -> Levels:
-        """Return the levels with that of a comparison with an anchor."""
         if question.against != "anchor":
             return levels
         return levels._replace(own=1.0 - (1.0 - levels.own) / RELEASES)

@@ -12,7 +12,7 @@ from pytest_t2i.verdicts.caveats.equal_pictures import EqualPictures
 from pytest_t2i.verdicts.caveats.run_level import SharedLevel
 from pytest_t2i.verdicts.caveats.seams import Level, Reading, Remark, Void
 from pytest_t2i.verdicts.caveats.shared_seeds import SharedSeeds
-from pytest_t2i.verdicts.caveats.undetected import Undetected
+from pytest_t2i.verdicts.caveats.undetected import UndetectedImages
 
 BUILT_IN: tuple[object, ...] = (
     Calibration(),
@@ -21,12 +21,12 @@ BUILT_IN: tuple[object, ...] = (
     EqualPictures(),
     AnchorLevel(),
     SharedLevel(),
-    Undetected(),
+    UndetectedImages(),
     EarlierLooks(),
 )
 """No verdict may miss one of them, so that they are no entry points."""
 READINGS = tuple(caveat for caveat in BUILT_IN if isinstance(caveat, Reading))
-"""The ways to count images in which the evidence of every audit must hold."""
+"""The ways to count images in which the evidence of every audit must hold in every run."""
 
 
 def all_caveats(registry: Registry) -> tuple[object, ...]:
@@ -36,9 +36,10 @@ def all_caveats(registry: Registry) -> tuple[object, ...]:
     """
     registered = {name: registry.get(name)() for name in registry.names()}
     for name, caveat in registered.items():
-        if not isinstance(caveat, Void | Level | Remark):
+        if not isinstance(caveat, Void | Reading | Level | Remark):
             raise ConfigurationError(
                 f"caveat {name!r}: expected a factory of an object with void(question), "
-                f"level(question, levels) or remark(question, verdict), got {caveat!r}"
+                "reading(counted, side) and fills_in, level(question, levels) or "
+                f"remark(question, verdict), got {caveat!r}"
             )
     return (*BUILT_IN, *registered.values())

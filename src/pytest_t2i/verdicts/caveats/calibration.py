@@ -33,7 +33,7 @@ class Uncalibrated(NamedTuple):
 
 
 @runtime_checkable
-class Known(Protocol):
+class KnowsPrompts(Protocol):
     """What knows the prompts of a test."""
 
     def uncalibrated(self) -> Uncalibrated:
@@ -45,8 +45,8 @@ class Calibration:
 
     def void(self, question: Question) -> str:
         """Return which prompts the model is not calibrated for; "" where it is for all."""
-        known = question.known(Known)  # type: ignore[type-abstract]
-        if known is None or not (unknown := known.uncalibrated()).texts:
+        run = question.known(KnowsPrompts)  # type: ignore[type-abstract]
+        if run is None or not (unknown := run.uncalibrated()).texts:
             return ""
         what = repr(unknown.texts[0]) if unknown.prompts == 1 else unknown.counted
         return f"the model is not calibrated for {what}"

@@ -62,7 +62,7 @@ class CertifiedCase:
         return f"at the detector's certified errors ({self.basis}){reach}{turned}"
 
 
-class Judge(NamedTuple):
+class JudgedDetector(NamedTuple):
     """The detector whose labels are judged."""
 
     name: str
@@ -74,7 +74,7 @@ class Judge(NamedTuple):
 
 
 @runtime_checkable
-class Known(Protocol):
+class KnowsDetector(Protocol):
     """What knows the certificate of the run, its detector, and the labels of a test."""
 
     def certificate(self) -> Certificate | None:
@@ -83,7 +83,7 @@ class Known(Protocol):
     def certificate_file(self) -> str:
         """Return the path of the certificate, as the user gives it."""
 
-    def judge(self) -> Judge:
+    def judge(self) -> JudgedDetector:
         """Return the detector whose labels are judged."""
 
     def abstained(self) -> tuple[int, int]:
@@ -100,22 +100,22 @@ class CertifiedDetector:
 
     def void(self, question: Question) -> str:
         """Return why the certificate does not hold; "" where it does, or without one."""
-        known = question.known(Known)  # type: ignore[type-abstract]
-        certificate = None if known is None else known.certificate()
-        if known is None or certificate is None:
+        run = question.known(KnowsDetector)  # type: ignore[type-abstract]
+        certificate = None if run is None else run.certificate()
+        if run is None or certificate is None:
             return ""
-        if because := _mismatch(certificate, known):
+        if because := _mismatch(certificate, run):
             return because
         if question.measurement.is_of_model:
-            return _abstains_otherwise(certificate, known, question.level)
+            return _abstains_otherwise(certificate, run, question.level)
         return ""
 
     def remark(self, question: Question, verdict: Verdict) -> Caveat | None:
         """Return what the verdict comes to at the certified errors; None where none is known."""
-        known = question.known(Known)  # type: ignore[type-abstract]
-        if known is None or question.against != "limit":
+        run = question.known(KnowsDetector)  # type: ignore[type-abstract]
+        if run is None or question.against != "limit":
             return None
-        errors = known.certified(question.measurement)
+        errors = run.certified(question.measurement)
         if errors is None:
             return None
         case = certified_case(question.measurement, verdict, errors, question.level)
@@ -123,7 +123,7 @@ class CertifiedDetector:
         return Caveat(self.name, case.words, facts)
 
 
-def _mismatch(certificate: Certificate, known: Known) -> str:
+def _mismatch(certificate: Certificate, known: KnowsDetector) -> str:
     """Return why the certificate is of another detector; "" where it is of this one."""
     judge = known.judge()
     if judge.fingerprint == certificate.fingerprint:
@@ -136,7 +136,7 @@ def _mismatch(certificate: Certificate, known: Known) -> str:
     )
 
 
-def _difference(certificate: Certificate, judge: Judge) -> str:
+def _difference(certificate: Certificate, judge: JudgedDetector) -> str:
     """Return how a judge differs from the one that was checked; "" where that is not known."""
     if judge.rubric is None or certificate.rubric is None:
         return ""
@@ -147,7 +147,7 @@ def _difference(certificate: Certificate, judge: Judge) -> str:
     return ""
 
 
-def _abstains_otherwise(certificate: Certificate, known: Known, level: float) -> str:
+def _abstains_otherwise(certificate: Certificate, known: KnowsDetector, level: float) -> str:
     """Return why a judge's certificate is not about these pictures; "" where it is.
 
     A judge that abstains more or less often than when it was checked judges other pictures, or has
@@ -159,18 +159,18 @@ def _abstains_otherwise(certificate: Certificate, known: Known, level: float) ->
     from pytest_t2i.statistics.detector_errors import abstention_p_value
     from pytest_t2i.statistics.shares import share_interval
 
-    abstained, asked = known.abstained()
-    if not asked:
+    abstained, answered = known.abstained()
+    if not answered:
         return ""
     then = share_interval(certificate.abstained, certificate.asked, level)
-    if then.low <= abstained / asked <= then.high:
+    if then.low <= abstained / answered <= then.high:
         return ""
-    p_value = abstention_p_value(abstained, asked, certificate.abstained, certificate.asked)
+    p_value = abstention_p_value(abstained, answered, certificate.abstained, certificate.asked)
     if p_value > 1.0 - level:
         return ""
     return (
-        f"the judge abstains from {abstained} of {asked} pictures "
-        f"({abstained / asked:.3f}), and its certificate has {then.estimate:.3f} "
+        f"the judge abstains from {abstained} of {answered} pictures "
+        f"({abstained / answered:.3f}), and its certificate has {then.estimate:.3f} "
         f"[{then.low:.3f}, {then.high:.3f}] (p = {p_value:.2g}): what is known of its errors is "
         "not about these pictures. Check it on "
         "pictures like these: t2i detector check NAME --labels FOLDER --certificate FILE"
@@ -189,9 +189,9 @@ def certified_case(
     The verdict holds where the labels have it at the bound that is hardest for it: pictures within
     the limit whose labels are as far out as the errors allow, and the other way round.
     """
-    limit, rates = verdict.limit, errors.rates
+    limit, (rates, basis) = verdict.limit, errors
     if measurement.interval is None:
-        return CertifiedCase(None, None, verdict.outcome, False, errors.basis)
+        return CertifiedCase(None, None, verdict.outcome, False, basis)
     low, high = rates.moved(measurement.interval.low, measurement.interval.high)
     within, beyond = rates.bounds_on_labels(limit.bound)
     within, beyond = math.floor(within * FINEST) / FINEST, math.ceil(beyond * FINEST) / FINEST
@@ -204,4 +204,4 @@ def certified_case(
             moved: Limit = replace(limit, bound=hardest)
             holds = by_evidence(measurement, moved, level).outcome is outcome
         outcome = outcome if holds else Outcome.INCONCLUSIVE
-    return CertifiedCase(low, high, outcome, outcome is not verdict.outcome, errors.basis)
+    return CertifiedCase(low, high, outcome, outcome is not verdict.outcome, basis)

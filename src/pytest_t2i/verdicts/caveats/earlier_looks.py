@@ -33,7 +33,7 @@ class Look(Protocol):
 
 
 @runtime_checkable
-class Known(Protocol):
+class KnowsRuns(Protocol):
     """What knows the earlier runs of a test."""
 
     def earlier_looks(self, metric: str, against: Against, bound: float) -> Sequence[Look]:
@@ -69,11 +69,11 @@ class EarlierLooks:
 
     def remark(self, question: Question, verdict: Verdict) -> Caveat | None:
         """Return the earlier looks in words; None for none, and where nothing is decided."""
-        known = question.known(Known)  # type: ignore[type-abstract]
-        if known is None or verdict.outcome is Outcome.INCONCLUSIVE:
+        run = question.known(KnowsRuns)  # type: ignore[type-abstract]
+        if run is None or verdict.outcome is Outcome.INCONCLUSIVE:
             return None
         metric, bound = question.measurement.name, verdict.limit.bound
-        looks = known.earlier_looks(metric, question.against, bound)
+        looks = run.earlier_looks(metric, question.against, bound)
         if not looks:
             return None
         message = SEVERAL.format(looks=looks_in_words(looks))

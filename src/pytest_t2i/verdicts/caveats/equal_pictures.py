@@ -17,18 +17,17 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import reduce
-from typing import Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from pytest_t2i.data import Evidence, MetricInfo, Outcome, Verdict
 from pytest_t2i.errors import some
 from pytest_t2i.statistics.shares import Beyond
 from pytest_t2i.verdicts.caveats.caveat import Caveat
-from pytest_t2i.verdicts.caveats.seams import Question
+from pytest_t2i.verdicts.caveats.seams import Counted, Question
 
 MOST_REPEATED = 0.1
 """Largest share of repeated pictures with which there is a verdict. Where more repeat, the distinct
 pictures are no independent draws either."""
-C = TypeVar("C")
 EvidenceAt = Callable[[float, float], Evidence]
 """(bound, level) -> evidence."""
 SHOWN = 5
@@ -64,7 +63,6 @@ class Repeats(NamedTuple):
 
     @property
     def are_too_many(self) -> bool:
-        """Whether so many pictures repeat that there is no verdict."""
         return self.share > MOST_REPEATED
 
     @property
@@ -83,7 +81,7 @@ NONE = Repeats(0, 0, 0)
 
 
 @runtime_checkable
-class Known(Protocol):
+class KnowsPictures(Protocol):
     """What knows the pictures of a test."""
 
     def repeats(self) -> Mapping[str, Repeats]:
@@ -96,33 +94,24 @@ class Known(Protocol):
         """Return the name of the prompt with this text."""
 
 
-@runtime_checkable
-class Repeating(Protocol):
-    """The images of a family, of which some may be equal."""
-
-    @property
-    def with_repeats(self) -> Any:
-        """The same with equal pictures counted each; itself where none are."""
-
-
 class EqualPictures:
     """Nothing is decided of pictures of which too many repeat; a few may count once or each."""
 
     name = "equal pictures"
     fills_in = False
 
-    def reading(self, counted: C, side: Beyond) -> C:
+    def reading(self, counted: Counted, side: Beyond) -> Counted:
         """Return the images with equal ones counted each, whichever side they weaken."""
         del side
-        return cast("C", counted.with_repeats) if isinstance(counted, Repeating) else counted
+        return counted.with_each(lambda member: member.with_repeats)
 
     def void(self, question: Question) -> str:
         """Return how many pictures repeat; "" where few enough do, or the evidence allows it."""
-        measurement, known = question.measurement, question.known(Known)  # type: ignore[type-abstract]
-        if known is None or measurement.despite_repeats == "":
+        measurement, run = question.measurement, question.known(KnowsPictures)  # type: ignore[type-abstract]
+        if run is None or measurement.despite_repeats == "":
             return ""
-        by_text = known.repeats()
-        texts = None if measurement.is_of_model else known.texts_of(measurement.subject)
+        by_text = run.repeats()
+        texts = None if measurement.is_of_model else run.texts_of(measurement.subject)
         if texts is not None:
             repeats = (by_text.get(text, NONE) for text in texts)
             return max(repeats, key=lambda of_text: of_text.share).words
@@ -136,7 +125,7 @@ class EqualPictures:
         return (
             f"more than {MOST_REPEATED:.0%} of the pictures of {len(doubtful)} of "
             f"{len(by_text)} prompts repeat an earlier one "
-            f"({some([known.name_of(text) for text in doubtful], SHOWN)}), and whatever these show "
+            f"({some([run.name_of(text) for text in doubtful], SHOWN)}), and whatever these show "
             "could turn the verdict"
         )
 

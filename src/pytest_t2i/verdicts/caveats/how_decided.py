@@ -12,7 +12,6 @@ NAME = "decided by"
 
 
 def how_decided(decided_by: DecidedBy) -> Caveat:
-    """Return the caveat that says what decided a comparison."""
     return Caveat(NAME, "", {"how": decided_by})
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pytest_t2i.verdicts.caveats.seams import Levels, Part, Question
+from pytest_t2i.verdicts.caveats.seams import LevelPart, Levels, Question
 
 
 class RunLevel(NamedTuple):
@@ -29,15 +29,14 @@ class RunLevel(NamedTuple):
 
     @property
     def of_each(self) -> float:
-        """Error of one comparison."""
         return (1.0 - self.level) / max(1, self.comparisons)
 
     def __str__(self) -> str:
-        several = "comparison" if self.comparisons == 1 else "comparisons"
-        each = _per_cent(1.0 - self.of_each)
+        noun = "comparison" if self.comparisons == 1 else "comparisons"
+        share = _per_cent(1.0 - self.of_each)
         return (
-            f"one error level of {_per_cent(self.level)} for {self.comparisons} {several}: "
-            f"each fails at {each} (--t2i-run-level)"
+            f"one error level of {_per_cent(self.level)} for {self.comparisons} {noun}: "
+            f"each fails at {share} (--t2i-run-level)"
         )
 
 
@@ -61,7 +60,7 @@ class LevelShare:
     """
     _compared: int = 0
 
-    def spend(self) -> Part:
+    def spend(self) -> LevelPart:
         """Return the part of the test's next comparison, which no other comparison gets."""
         self._compared += 1
         error = self.run.of_each
@@ -69,7 +68,7 @@ class LevelShare:
             error *= 0.5**self._compared
         elif self._compared > self.counted:
             error = 0.0
-        return Part(1.0 - error, str(self.run))
+        return LevelPart(1.0 - error, str(self.run))
 
 
 UNCOUNTED = (
@@ -83,12 +82,11 @@ class SharedLevel:
     """A comparison fails at its part of the run's error, and passes at its own level."""
 
     def level(self, question: Question, levels: Levels) -> Levels:
-        """Return the levels with that of a FAIL."""
         if question.part is None:
             return levels
         needed, words = question.part
-        own = _per_cent(levels.own)
+        own_words = _per_cent(levels.own)
         if needed >= 1.0:
-            return Levels(levels.own, 1.0, UNCOUNTED.format(own=own))
-        held = HELD.format(own=own, needed=_per_cent(needed), run=words)
-        return Levels(levels.own, needed, held)
+            return Levels(levels.own, 1.0, UNCOUNTED.format(own=own_words))
+        held_words = HELD.format(own=own_words, needed=_per_cent(needed), run=words)
+        return Levels(levels.own, needed, held_words)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 from pytest_t2i.data import Evidence, Verdict
 from pytest_t2i.statistics.shares import Beyond
@@ -19,14 +19,14 @@ from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.caveats.caveat import Caveat
 from pytest_t2i.verdicts.measurement import Against, Measurement
 
-C = TypeVar("C")
+C = TypeVar("C", bound="Counted")
 K = TypeVar("K")
 SIDES: tuple[Beyond, Beyond] = ("beyond", "within")
 PValues = Sequence[float | None]
 """A p-value of each member of a family; None for one without an image that counts."""
 
 
-class Part(NamedTuple):
+class LevelPart(NamedTuple):
     """What one comparison may spend of an error that several comparisons share."""
 
     level: float
@@ -56,7 +56,7 @@ class Question:
     """What knows the pictures, the detector and earlier runs; None outside of a run."""
     recorded: Baseline | None = None
     """The recorded run that is compared with."""
-    part: Part | None = None
+    part: LevelPart | None = None
     """The part of the run's error; None where each comparison has its level for itself."""
 
     def known(self, kind: type[K]) -> K | None:
@@ -94,22 +94,32 @@ class Void(Protocol):
         """Return why nothing can be decided; "" where something can."""
 
 
+class Counted(Protocol):
+    """The images of a family, as they are counted."""
+
+    def with_each(self, change: Callable[[Any], Any]) -> Self:
+        """Return them with the sample of each prompt changed; itself where none is."""
+
+    def at_worst(self, side: Beyond) -> Self:
+        """Return them with undetected images labelled so as to weaken a side most."""
+
+
 @runtime_checkable
 class Reading(Protocol):
     """What counts images in another way: the evidence is the weakest over all of them.
 
-    >>> class Halved:
+    >>> class FirstHalf:
     ...     fills_in = False
-    ...     def reading(self, counted: C, side: Beyond) -> C:
-    ...         return [n // 2 for n in counted]
-    >>> isinstance(Halved(), Reading)
+    ...     def reading(self, counted: Counted, side: Beyond) -> Counted:
+    ...         return counted.with_each(lambda s: s.only(s.seeds[: len(s.seeds) // 2]))
+    >>> isinstance(FirstHalf(), Reading)
     True
     """
 
     fills_in: bool
     """Whether it fills in what nobody saw: then what is seen alone is told beside it."""
 
-    def reading(self, counted: C, side: Beyond) -> C:
+    def reading(self, counted: Any, side: Beyond) -> Any:
         """Return the images of a family counted as weakens a side most; itself for no other way."""
 
 
@@ -145,8 +155,8 @@ class Remark(Protocol):
 
 def why_void(question: Question, caveats: Iterable[object]) -> str:
     """Return the first reason for which nothing can be decided; "" where something can."""
-    found = (caveat.void(question) for caveat in caveats if isinstance(caveat, Void))
-    return next(filter(None, found), "")
+    reasons = (caveat.void(question) for caveat in caveats if isinstance(caveat, Void))
+    return next(filter(None, reasons), "")
 
 
 def weakest_evidence(
@@ -161,27 +171,27 @@ def weakest_evidence(
     seen_alone: list[PValues] = []
     is_filled = False
     for side in SIDES:
-        seen = [counted]
+        ways = [counted]
         for reading in (reading for reading in readings if not reading.fills_in):
-            others = [(way, reading.reading(way, side)) for way in seen]
-            seen += [other for way, other in others if other is not way]
-        filled = seen
+            others = [(way, reading.reading(way, side)) for way in ways]
+            ways += [new_way for way, new_way in others if new_way is not way]
+        filled = ways
         for reading in (reading for reading in readings if reading.fills_in):
             filled = [reading.reading(way, side) for way in filled]
-        alone = _weakest([p_values(way, side) for way in seen])
-        new = [way for way, before in zip(filled, seen, strict=True) if way is not before]
+        alone = _weakest([p_values(way, side) for way in ways])
+        new = [way for way, before in zip(filled, ways, strict=True) if way is not before]
         worst = _weakest([p_values(way, side) for way in new]) if new else alone
         # Filled in, few images become many, which may be stronger evidence than theirs alone.
         pairs = zip(alone, worst, strict=True)
         of_sides.append([w if a is None or w is None else max(a, w) for a, w in pairs])
         is_filled = is_filled or bool(new)
         seen_alone.append(alone)
-    found = list(map(Evidence, *of_sides))
+    evidence = list(map(Evidence, *of_sides))
     if not is_filled:
-        return found
+        return evidence
     return [
         member if None in alone else member._replace(labelled=tuple(alone))
-        for member, *alone in zip(found, *seen_alone, strict=True)
+        for member, *alone in zip(evidence, *seen_alone, strict=True)
     ]
 
 

@@ -54,19 +54,19 @@ class Seeds:
             images += len(seeds)
             of_seed.update(seeds - self.numbers(text))
         shared = [count for count in of_seed.values() if count > 1]
-        others = sum(count * (count - 1) for count in shared) / max(images, 1)
-        if others <= MOST_SHARED or self.are_ignored():
+        mean_others = sum(count * (count - 1) for count in shared) / max(images, 1)
+        if mean_others <= MOST_SHARED or self.are_ignored():
             return ""
         remedy = OWN_SEEDS if self.most is None else FEW_SEEDS.format(most=self.most)
         return (
             f"{sum(shared)} of {images} pictures share their seed with pictures of other prompts "
-            f"(on average over all, {others:.2g} of them): one initial noise shifts several "
+            f"(on average over all, {mean_others:.2g} of them): one initial noise shifts several "
             f"prompts at once, and there is no verdict on the model. {remedy}"
         )
 
 
 @runtime_checkable
-class Known(Protocol):
+class KnowsSeeds(Protocol):
     """What knows the seeds of a test."""
 
     def why_seeds_prevent_verdict(self) -> str:
@@ -81,9 +81,9 @@ class SharedSeeds:
         measurement, recorded = question.measurement, question.recorded
         if not measurement.is_of_model:
             return ""
-        known = question.known(Known)  # type: ignore[type-abstract]
+        run = question.known(KnowsSeeds)  # type: ignore[type-abstract]
         rests_on_pictures = measurement.despite_repeats != ""
-        if known and rests_on_pictures and (because := known.why_seeds_prevent_verdict()):
+        if run and rests_on_pictures and (because := run.why_seeds_prevent_verdict()):
             return because
         if recorded is not None and recorded.shared_seeds:
             return f"in the {question.against}, {recorded.shared_seeds}"

@@ -9,15 +9,13 @@ sides of the limit.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from pytest_t2i.data import MANY_UNDETECTED, Bounds, Outcome, Scalar, Verdict
 from pytest_t2i.statistics.shares import Beyond
 from pytest_t2i.verdicts.caveats.caveat import LACKS, Caveat
-from pytest_t2i.verdicts.caveats.seams import Question
+from pytest_t2i.verdicts.caveats.seams import Counted, Question
 
 NAME = "undetected"
-C = TypeVar("C")
 
 
 def lack_labels(caveats: Iterable[Caveat]) -> bool:
@@ -29,22 +27,14 @@ def lack_labels(caveats: Iterable[Caveat]) -> bool:
     return any(caveat.name == NAME and caveat.lacks for caveat in caveats)
 
 
-@runtime_checkable
-class Hiding(Protocol):
-    """The images of a family, of which some may be undetected."""
-
-    def at_worst(self, side: Beyond) -> Hiding:
-        """Return them with labels that weaken a side most; itself where none is undetected."""
-
-
-class Undetected:
+class UndetectedImages:
     """Lets evidence hold whatever undetected images show, and says what they could make of it."""
 
     fills_in = True
 
-    def reading(self, counted: C, side: Beyond) -> C:
+    def reading(self, counted: Counted, side: Beyond) -> Counted:
         """Return the images with undetected ones labelled so as to weaken a side most."""
-        return cast("C", counted.at_worst(side)) if isinstance(counted, Hiding) else counted
+        return counted.at_worst(side)
 
     def remark(self, question: Question, verdict: Verdict) -> Caveat | None:
         """Return the worst case, and what helps where labels are the cause."""

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
     ],
 )
 def test_answers_are_read_word_by_word(answer, label):
-    result = blip2.decide(answer)
+    result = blip2.decide_answers(answer)
     assert result.label == label
     assert (result.undetected is Undetected.LOW_CONFIDENCE) == (label is None)
     assert answer in result.detail

@@ -65,7 +65,7 @@ def test_one_pass_through_the_network_serves_all_three(faces, monkeypatch):
 def test_outputs_are_seven_races_two_genders_nine_ages(faces, monkeypatch):
     outputs = np.zeros(18, np.float32)
     outputs[[3, 8, 12]] = 5
-    seen = fairface.Seen(outputs, 1)
+    seen = fairface.SeenFace(outputs, 1)
     monkeypatch.setattr(fairface.Network, "look", lambda self, images: [seen] * len(images))
     loads = (fairface.load_race, fairface.load, fairface.load_age)
     words = [load(options()).detect([picture()])[0].label for load in loads]
@@ -156,7 +156,7 @@ def test_other_files_are_refused_and_run_nothing(tmp_path, content, capsys, face
 
 
 def test_outputs_that_are_no_numbers(faces, monkeypatch):
-    seen = fairface.Seen(np.full(18, np.nan, np.float32), 1)
+    seen = fairface.SeenFace(np.full(18, np.nan, np.float32), 1)
     monkeypatch.setattr(fairface.Network, "look", lambda self, images: [seen])
     with pytest.raises(DetectorError, match="finite"):
         fairface.load(options()).detect([picture()])

@@ -291,10 +291,10 @@ def test_a_tenth_is_judged_twice_and_agreement_is_measured():
     with judging(Plan(right={"male": 0.6, "female": 0.6}, unsteady=1.0)) as server:
         steady = judge(server)
         steady.detect(pictures(200))
-        agreement = steady.agreement
-        assert 8 <= agreement.pictures <= 40
-        assert agreement.equal < agreement.pictures
-        assert server.pictures == 200 + agreement.pictures
+        equal, twice = steady.agreement
+        assert 8 <= twice <= 40
+        assert equal < twice
+        assert server.pictures == 200 + twice
 
 
 def spending(tmp_path: Path, budget: str) -> Spending:

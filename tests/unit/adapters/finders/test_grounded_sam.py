@@ -12,7 +12,7 @@ from PIL import Image
 needs("torchvision")
 
 from pytest_t2i.adapters.finders import grounded_sam, tags
-from pytest_t2i.adapters.finders.tags import Vocabulary
+from pytest_t2i.adapters.finders.tags import TagVocabulary
 from pytest_t2i.data import Mask
 from pytest_t2i.errors import ConfigurationError, FileFormatError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions, ObjectFinder
@@ -103,7 +103,7 @@ def test_what_is_no_vocabulary_is_refused(tmp_path, text, message):
     path = tmp_path / "names.txt"
     path.write_text(text)
     with pytest.raises(FileFormatError, match=message):
-        Vocabulary.read(path)
+        TagVocabulary.read(path)
 
 
 def test_what_cannot_be_had_is_told(vocabulary, tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from pytest_t2i.audits.engine.detected import Siblings
 from pytest_t2i.audits.engine.distance import EVEN, Distance
 from pytest_t2i.audits.engine.early_stopping import Stopping
 from pytest_t2i.audits.engine.score import (
-    Mean,
+    MeanScore,
     Members,
     Tally,
     family,
@@ -110,7 +110,7 @@ def test_a_reading_never_strengthens_evidence(prompts, name, bound):
         return [score.mean_p_value(way.tallies, bound, side)]
 
     cases = [(Members(score, members), of_family)]
-    mean = Mean.of(score, samples)
+    mean = MeanScore.of(score, samples)
     # A mean needs a labelled image, as its interval does; those of distances take long.
     cases += [(mean, of_mean)] * bool(mean.judged and name == "bias")
     for whole, p_values in cases:
@@ -125,7 +125,7 @@ def test_a_reading_never_strengthens_evidence(prompts, name, bound):
 @pytest.mark.parametrize("name", SCORES)
 def test_a_mean_holds_in_the_worst_case(name):
     samples = samples_of(SAID)
-    evidence = Mean.of(SCORES[name], samples).evidence(0.2, 0.95)
+    evidence = MeanScore.of(SCORES[name], samples).evidence(0.2, 0.95)
     assert evidence.beyond >= evidence.labelled[0]
     assert evidence.within >= evidence.labelled[1]
     bounds = worst_case_of(SCORES[name], samples)

@@ -19,8 +19,7 @@ from pytest_t2i.verdicts.caveats.built_in import BUILT_IN
 from pytest_t2i.verdicts.caveats.caveat import Caveat
 from pytest_t2i.verdicts.caveats.equal_pictures import Repeats
 from pytest_t2i.verdicts.caveats.run_level import LevelShare, RunLevel
-from pytest_t2i.verdicts.caveats.seams import Levels, Part, Question, Remark
-from pytest_t2i.verdicts.certificate import CertifiedErrors
+from pytest_t2i.verdicts.caveats.seams import LevelPart, Levels, Question, Remark
 from pytest_t2i.verdicts.check import JudgingContext, running
 from pytest_t2i.verdicts.judge_measurement import verdict_of
 from pytest_t2i.verdicts.measurement import Change, Measurement
@@ -63,7 +62,7 @@ class KnownRun:
     judge = abstained = certificate_file
 
     def certified(self, measurement):
-        return CertifiedErrors(self.rates, "all images")
+        return self.rates, "all images"
 
     def earlier_looks(self, metric, against, bound):
         return [SimpleNamespace(seed=1, images=10)]
@@ -183,7 +182,7 @@ def test_a_fail_that_the_run_does_not_allow_is_inconclusive():
     seen = Measurement(SCORE, "model", Interval(0.7, 0.6, 0.8, 0.9, "test", 20))
     limit_ = Limit(SCORE.name, 0.5)
     found = reach(
-        Question(seen, "limit", 0.5, part=Part(1.0, "one level")),
+        Question(seen, "limit", 0.5, part=LevelPart(1.0, "one level")),
         BUILT_IN,
         lambda m, level: Found(verdict_of(m, limit_, level)),
     )

@@ -67,7 +67,6 @@ def read_export(path: Path, vocabulary: Vocabulary) -> Labels:
 
 
 def _question(path: Path, questions: Mapping[str, list[str]], vocabulary: Vocabulary) -> str:
-    """Return the name of the question that asks for these labels."""
     fitting = [name for name in questions if _plain(name) == _plain(vocabulary.name)] or [
         name
         for name, choices in questions.items()
@@ -160,10 +159,13 @@ def _label(path: Path, answer: _Answer, question: str, vocabulary: Vocabulary) -
         problem = f"expected one choice in an annotation, got {', '.join(map(repr, choices))}."
         raise FileFormatError(path, problem, where=answer.where, remedy="Keep one of them.")
     try:
+        who = answer.annotation.completed_by
+        if isinstance(who, _Person):
+            who = who.email or who.id or None
         return Label(
             _file(data.image),
             _known(choices[0], vocabulary),
-            _annotator(answer.annotation.completed_by),
+            ("unknown" if who is None else str(who)),
             prompt=_text(data.prompt),
             model=_text(data.model),
         )
@@ -184,12 +186,6 @@ def _known(choice: str, vocabulary: Vocabulary) -> str:
 
 def _plain(text: str) -> str:
     return text.strip().lower().replace(" ", "_").replace("-", "_")
-
-
-def _annotator(who: _Person | int | str | None) -> str:
-    if isinstance(who, _Person):
-        who = who.email or who.id or None
-    return "unknown" if who is None else str(who)
 
 
 def _text(value: str | float | None) -> str:

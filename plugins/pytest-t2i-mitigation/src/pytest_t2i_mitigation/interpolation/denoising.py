@@ -75,12 +75,10 @@ class Denoising:
 
     @property
     def pictures(self) -> int:
-        """The number of pictures of the call."""
         return len(self.call["hidden_states"]) // (2 if self.guided else 1)
 
     @property
     def steps(self) -> int:
-        """The number of passes of the pipeline."""
         return len(self.pipeline.scheduler.timesteps)
 
     @property
@@ -89,7 +87,6 @@ class Denoising:
         return self._text(slice(-self.pictures, None))
 
     def alone(self, row: int) -> Denoising:
-        """Return the call for one of its pictures."""
         places = [row, self.pictures + row] if self.guided else [row]
         rows = len(self.call["hidden_states"])
         own = {

@@ -84,7 +84,6 @@ class Interposed:
         return (answer.to(self._told.device),)
 
     def _made(self, denoising: Denoising) -> list[torch.Tensor]:
-        """Return the predictions that the pipeline is given at each step."""
         if self.mitigation.mode == "single":
             asked = [self._request(row) for row in range(denoising.pictures)]
             weights = [self.mitigation.weight_of(one) for one in asked]
@@ -141,7 +140,6 @@ class Interposed:
 
 
 def _twice_over(rows: Sequence[torch.Tensor], denoising: Denoising) -> torch.Tensor:
-    """Return predictions of pictures that were made one by one, in the pipeline's rows."""
     halves = zip(*rows, strict=True)
     return torch.stack([half[k % len(half)] for half in halves for k in range(denoising.pictures)])
 

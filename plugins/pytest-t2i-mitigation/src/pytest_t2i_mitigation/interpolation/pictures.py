@@ -208,7 +208,6 @@ class _Row:
             self.beta = fitted(self.beta, *self._gaps())
 
     def next(self) -> float:
-        """Return the weight of the next picture."""
         return next_weight(self.beta, *self._gaps())
 
     def order(self) -> list[int]:
@@ -216,7 +215,6 @@ class _Row:
         return sorted(range(len(self.weights)), key=lambda k: (self.weights[k], k == 1, k))
 
     def search(self, length: int, draw: float) -> Search:
-        """Return the smoothest path, with the picture that the draw picks."""
         order, apart = self.order(), self._distances()
         path = smoothest_path(apart, length)
         chosen = path[1 + int(draw * (length - 2))]

@@ -32,7 +32,6 @@ class Judge:
 
     @property
     def detectors(self) -> frozenset[DetectorRef]:
-        """The detectors that must run."""
         return frozenset({DetectorRef(self.name)} if self.finder is None else ())
 
     @property
@@ -41,7 +40,6 @@ class Judge:
         return frozenset({self.finder} if self.finder is not None else ())
 
     def labels(self, observations: Any, prompt: Prompt, seeds: tuple[int, ...]) -> Labels:
-        """Return the judge's label of each picture."""
         if self.finder is None:
             said = observations.detections(prompt, seeds, DetectorRef(self.name))
             return [one.label for one in said]

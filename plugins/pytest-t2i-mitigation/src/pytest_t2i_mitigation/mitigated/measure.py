@@ -68,7 +68,6 @@ class Mitigated:
 
     @property
     def second_bias_reduction(self) -> Measurement:
-        """The bias reduction by the second judge."""
         return self.reduction_by(self.judges[1])
 
     def counts(self, judge: Judge) -> tuple[np.ndarray, np.ndarray]:
@@ -78,7 +77,6 @@ class Mitigated:
         return before, after
 
     def reduction_by(self, judge: Judge) -> Measurement:
-        """Return the bias reduction by a judge."""
         before, after = self.counts(judge)
 
         def interval_at(level: float) -> Interval:
@@ -100,7 +98,6 @@ class Mitigated:
 
     @property
     def losses(self) -> tuple[Measurement, ...]:
-        """The measurements of harm."""
         return (
             self.obedience, self.content_loss, self.undetected_rise, self.variety_loss,
             self.picture_shift, self.alignment_loss, self.turnover,
@@ -235,12 +232,10 @@ class Mitigated:
 
     @property
     def level(self) -> float:
-        """The confidence level of intervals."""
         return float(self.context.settings.interval_level)
 
     @property
     def images(self) -> int:
-        """The number of mitigated pictures."""
         return sum(len(member.seeds) for member in self.members)
 
     @cached_property
@@ -294,7 +289,6 @@ class Mitigated:
 
 
 def mitigated_of(context: AuditContext, test: AskedTest) -> Mitigated:
-    """Return the pictures of a test."""
     members = tuple(
         Pictures.of(three, context.seeds(three.neutral, test.images), context)
         for three in test.selection.triplets
@@ -305,7 +299,6 @@ def mitigated_of(context: AuditContext, test: AskedTest) -> Mitigated:
 
 
 def _lost(rise: Interval) -> Interval:
-    """Return the interval of the negative value."""
     return Interval(
         0.0 - rise.estimate, 0.0 - rise.high, 0.0 - rise.low, rise.level, rise.method, rise.n
     )

@@ -25,14 +25,12 @@ class Pictures:
 
     @classmethod
     def of(cls, triplet: Triplet, seeds: Sequence[int], context: AuditContext) -> Pictures:
-        """Return the pictures of the seeds whose plain and mitigated pictures are all distinct."""
         mitigated = context.observations
         seeds = mitigated.under(PLAIN).distinct([triplet.neutral], seeds)
         return cls(triplet, mitigated.distinct(tuple(triplet), seeds), context)
 
     @property
     def mitigated(self) -> Any:
-        """The observations of the run's pictures."""
         return self.context.observations
 
     @property
@@ -41,7 +39,6 @@ class Pictures:
         return self.context.observations.under(PLAIN)
 
     def labels(self, judge: Judge) -> tuple[Labels, Labels]:
-        """Return the labels of the plain and of the mitigated pictures."""
         neutral = self.triplet.neutral
         return (
             judge.labels(self.plain, neutral, self.seeds),

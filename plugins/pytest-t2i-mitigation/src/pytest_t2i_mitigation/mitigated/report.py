@@ -42,7 +42,6 @@ SIGNS = ("A", "B", "C", "D", "E", "F", "G", "H")
 
 
 def shown(rows: Rows, run: Any) -> Sequence[blocks.Block]:
-    """Return the blocks of a run's section."""
     told = blocks.Paragraph(f"{headline(rows)}.", "summary", outcome_of(run.checks))
     points = [_plain(rows), _point(rows)]
     chart = _plane([point for point in points if point is not None])

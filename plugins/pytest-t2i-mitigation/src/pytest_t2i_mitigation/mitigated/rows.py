@@ -28,7 +28,14 @@ def measured(context: AuditContext) -> Iterator[Row | blocks.Block]:
     facts = {"mitigation": mitigated.name, "stage": context.mitigation.stage}
     yield Row(known.PASSES.name, "model", "model", context.passes, {}, facts)
     for judge in dict.fromkeys(mitigated.judges):
-        yield from _of_judge(mitigated, judge)
+        # What a judge says: how far the score falls, and the scores before and after.
+        yield row_of_measurement(mitigated.reduction_by(judge), "model", {"judge": judge.name})
+        for side, counts in zip(known.BEFORE_AFTER, mitigated.counts(judge), strict=True):
+            score = _score(mitigated, counts)
+            absent = "" if score else "no prompt has a clear picture"
+            yield Row(
+                "model_bias_score", judge.name, "detector", score, {"side": side}, absent=absent
+            )
     for loss in mitigated.losses:
         facts = {"remarks": "; ".join(loss.remarks)} if loss.remarks else {}
         yield row_of_measurement(loss, "model", facts=facts)
@@ -36,15 +43,6 @@ def measured(context: AuditContext) -> Iterator[Row | blocks.Block]:
     yield from _sets(mitigated)
     for member in mitigated.members:
         yield from _prompt(member, mitigated.judges[0])
-
-
-def _of_judge(mitigated: Mitigated, judge: Judge) -> Iterator[Row]:
-    """Yield what a judge says: how far the score falls, and the scores before and after."""
-    yield row_of_measurement(mitigated.reduction_by(judge), "model", {"judge": judge.name})
-    for side, counts in zip(known.BEFORE_AFTER, mitigated.counts(judge), strict=True):
-        score = _score(mitigated, counts)
-        absent = "" if score else "no prompt has a clear picture"
-        yield Row("model_bias_score", judge.name, "detector", score, {"side": side}, absent=absent)
 
 
 def _score(mitigated: Mitigated, counts: Any) -> Interval | None:

@@ -71,7 +71,6 @@ def _made(loaded: Loaded, request: Request) -> Pair:
 def _made_inside(
     loaded: Loaded, mitigation: PipelineMitigation, request: Request, plain: Image | None
 ) -> Pair:
-    """Make a pair with a mitigation inside the pipeline, which may yield its searches."""
     pipeline = getattr(loaded.model, "pipeline", None)
     with mitigation.applied(pipeline, [request]) as searches:
         made = _picture(loaded.model.generate([replace(request, variation=None)]))

@@ -74,7 +74,6 @@ def _axes(names: Sequence[str]) -> list[Axis]:
 
 
 def _known(out: Path, axes: Sequence[Axis]) -> dict[str, dict[str, str]]:
-    """Return the sentences of a file that is to be completed."""
     stored = sentences_in(out)
     extra = [name for name in stored if name not in {axis.name for axis in axes}]
     if extra:

@@ -89,7 +89,6 @@ class CausalModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the facts."""
         return digest(self._facts)
 
     @property

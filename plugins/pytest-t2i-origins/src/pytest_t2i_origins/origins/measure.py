@@ -45,7 +45,6 @@ class Shown:
 def stock_figure(
     subject: str, shown: Sequence[Shown], named: Sequence[str], most: int, level: float
 ) -> Measurement:
-    """Return the excess that more than ``most`` of the named attributes reach."""
     attributes = [attribute for attribute in shown if attribute.name in named]
     excesses = (
         ", ".join(f"{attribute.name} {_excess(attribute, level)}" for attribute in attributes)
@@ -116,7 +115,6 @@ def _evidence(
 
 
 def _p_value(attribute: Shown, bound: float, *, beyond: bool) -> float:
-    """Return the exact p-value of one attribute."""
     is_over = attribute.direction != "under"
     limit = attribute.expected + bound if is_over else attribute.expected - bound
     if not 0.0 <= limit <= 1.0:

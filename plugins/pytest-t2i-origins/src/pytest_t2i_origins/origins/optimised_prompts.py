@@ -142,7 +142,6 @@ def _continued(
 def _nearest(
     texts: list[str], encoder: TextEncoder, centre: np.ndarray, count: int
 ) -> list[OptimisedPrompt]:
-    """Return the texts nearest to the images, the best first."""
     scores = unit_rows(encoder.encode_text(texts)) @ centre
     order = np.argsort(-scores, kind="stable")[:count]
     return [OptimisedPrompt(texts[k], float(scores[k])) for k in order]

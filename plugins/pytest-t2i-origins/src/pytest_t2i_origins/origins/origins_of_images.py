@@ -173,7 +173,6 @@ def origins_of_images(
 def _prompts(
     images: SeenImages, positions: Sequence[int], parts: OriginParts, observations: Observations
 ) -> tuple[OptimisedPrompt, ...]:
-    """Return the prompts nearest to the images at ``positions``, from the store where known."""
     name = _name_of_search(images, positions, parts)
     pairs = observations.store.fact(name) if name else None
     if pairs is None:

@@ -20,7 +20,6 @@ SCHEMA = "pytest-t2i/origins/1"
 
 
 def lines(origins: Origins) -> Iterator[str]:
-    """Yield the lines for the terminal."""
     yield (
         f"{origins.prompt.text!r}: {len(origins.clusters)} clusters of {origins.images} images, "
         f"{origins.faceless} without a face"

@@ -81,7 +81,6 @@ def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _excerpt(value: Any) -> str:
-    """Return the beginning of a value on one line, in quotation marks if it is a text."""
     text = " ".join(value.split()) if isinstance(value, str) else str(value)
     text = f"{text[:EXCERPT]}{'...' if len(text) > EXCERPT else ''}"
     return f'"{text}"' if isinstance(value, str) else text
@@ -125,12 +124,11 @@ def bare(answer: str) -> str:
     The time grows linearly with the length of the answer.
     """
     lines = answer.split("\n")
-    opening = next((n for n, line in enumerate(lines) if _opens_fence(line)), len(lines))
+    opening = next(
+        (n for n, line in enumerate(lines) if line.rstrip().removesuffix("json").endswith(FENCE)),
+        len(lines),
+    )
     for n in range(opening + 1, len(lines)):
         if lines[n].lstrip().startswith(FENCE):
             return "\n".join(lines[opening + 1 : n])
     return answer
-
-
-def _opens_fence(line: str) -> bool:
-    return line.rstrip().removesuffix("json").endswith(FENCE)

@@ -99,16 +99,12 @@ def problem(sentence: str, profession: str) -> str:
         return f"expected {profession!r} once, in the singular, got it {count} times"
     if re.search(r"[.!?]\s+\S", sentence):
         return "expected one sentence, got several"
-    odd_words = sorted(_others(named_in(profession).sub(" ", sentence)))
-    return f"words indicate gender or another person: {', '.join(odd_words)}" if odd_words else ""
-
-
-def _others(rest: str) -> set[str]:
-    """Return the words beside the profession that indicate gender or another person."""
+    rest = named_in(profession).sub(" ", sentence)
     lowered = rest.lower()
     words = set(human_words_in(rest)) | {match.lower() for match in PERSON.findall(rest)}
     words |= _company() & frozenset(re.findall(r"[a-z]+", lowered))
-    return words | set(_professions().findall(lowered))
+    odd_words = sorted(words | set(_professions().findall(lowered)))
+    return f"words indicate gender or another person: {', '.join(odd_words)}" if odd_words else ""
 
 
 @cache
@@ -187,7 +183,6 @@ def ask_for_sentences(
 
 
 def _with(axis: Axis, sentences: Mapping[str, str]) -> Axis:
-    """Return the axis with its sentences, in the order of its concepts."""
     pairs = tuple((word, sentences[word]) for word in axis.concepts if word in sentences)
     return replace(axis, sentences=pairs)
 

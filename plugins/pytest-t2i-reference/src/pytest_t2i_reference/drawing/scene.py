@@ -153,7 +153,6 @@ def _draw_person(
 
 
 def _draw_locks(canvas: Canvas, person: Person) -> None:
-    """Long hair falls in front of the shoulders."""
     canvas.part = Part.HAIR
     for side in (-1, 1):
         canvas.ellipse(side * 0.2, 0.27, 0.062, 0.19, hair_colour(person))

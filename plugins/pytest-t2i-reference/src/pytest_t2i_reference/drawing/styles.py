@@ -93,7 +93,6 @@ def _night(picture: Picture, rng: np.random.Generator) -> Picture:
 
 
 def _blur(picture: Picture, rng: np.random.Generator) -> Picture:
-    """Out of focus."""
     return _filtered(picture, ImageFilter.GaussianBlur(rng.uniform(1.6, 2.2)))
 
 

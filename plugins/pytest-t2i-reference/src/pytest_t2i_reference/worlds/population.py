@@ -141,7 +141,6 @@ def _nationality(word: str, world: World, gender: str, rng: random.Random) -> di
 
 
 def _held(world: World, gender: str, rng: random.Random) -> str:
-    """A hand holds one object or none."""
     chance = rng.random()
     for name, shares in world.held.items():
         if chance < shares[gender]:
@@ -151,7 +150,6 @@ def _held(world: World, gender: str, rng: random.Random) -> str:
 
 
 def _place(world: World, gender: str, rng: random.Random) -> str:
-    """A planted place, or any of the others."""
     others = [name for name in attributes.PLACES if name not in world.places]
     shares = [shares[gender] for shares in world.places.values()]
     return rng.choices((*world.places, rng.choice(others)), (*shares, max(0.0, 1 - sum(shares))))[0]

@@ -14,13 +14,12 @@ from pytest_t2i.adapters.endpoints.answers import json_in
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.reported_versions import other_model
 from pytest_t2i.adapters.endpoints.services.model import load_service
-from pytest_t2i.adapters.endpoints.services.service import Picture, Reading, Service, data_url
+from pytest_t2i.adapters.endpoints.services.service import AnswerReading, Picture, Service, data_url
 from pytest_t2i.adapters.endpoints.shapes import at, items, present, text, texts
 from pytest_t2i.data import Request
 
 
 def request(model: str, request: Request) -> Call:
-    """The call for one picture."""
     settings = request.settings
     return Call(
         "sdapi/v1/txt2img",
@@ -39,13 +38,12 @@ def request(model: str, request: Request) -> Call:
     )
 
 
-def read(_: str, answer: Any) -> Reading:
-    """What an answer says."""
+def read(_: str, answer: Any) -> AnswerReading:
     info = json_in(text(at(answer, "info")))
     name, code = text(at(info, "sd_model_name")), text(at(info, "sd_model_hash"))
     prompt = text(at(info, "prompt")) or None
     pictures = [Picture(data_url(content), prompt) for content in texts(*items(answer, "images"))]
-    return Reading(pictures, used=f"{name} [{code}]" if name else "")
+    return AnswerReading(pictures, used=f"{name} [{code}]" if name else "")
 
 
 def version(model: str) -> Call:
@@ -54,7 +52,6 @@ def version(model: str) -> Call:
 
 
 def versions(model: str, told: Any, _: str) -> Mapping[str, str]:
-    """The checkpoint and its hash."""
     names = {
         "sd_model_checkpoint": "sd_model_checkpoint",
         "sd_checkpoint_hash": "sd_checkpoint_hash",

@@ -17,8 +17,8 @@ from pytest_t2i.adapters.endpoints.addresses import is_address, without_route
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services.model import ServiceModel
 from pytest_t2i.adapters.endpoints.services.service import (
+    AnswerReading,
     Picture,
-    Reading,
     Service,
     aspect_ratio,
     data_url,
@@ -66,15 +66,13 @@ def request(model: str, request: Request) -> Call:
     )
 
 
-def read(_: str, answer: Any) -> Reading:
-    """What an answer says."""
+def read(_: str, answer: Any) -> AnswerReading:
     reasons = (word for word in texts(*items(answer, "finish_reasons")) if "Filter reason" in word)
     pictures = [Picture(data_url(content)) for content in texts(*items(answer, "images"))]
-    return Reading(pictures, refusal=next(reasons, ""))
+    return AnswerReading(pictures, refusal=next(reasons, ""))
 
 
 def sign(credentials: Any, region: str, call: Call, address: str) -> Call:
-    """The call with a signature by AWS credentials."""
     from botocore.auth import SigV4Auth
     from botocore.awsrequest import AWSRequest
 

@@ -12,13 +12,12 @@ from typing import Any
 
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services.model import load_service
-from pytest_t2i.adapters.endpoints.services.service import Picture, Reading, Service, data_url
+from pytest_t2i.adapters.endpoints.services.service import AnswerReading, Picture, Service, data_url
 from pytest_t2i.adapters.endpoints.shapes import at, items, text
 from pytest_t2i.data import Money, Request
 
 
 def request(model: str, request: Request) -> Call:
-    """The call for one picture."""
     return Call(
         "chat/completions",
         {
@@ -31,16 +30,15 @@ def request(model: str, request: Request) -> Call:
     )
 
 
-def read(_: str, answer: Any) -> Reading:
-    """What an answer says."""
+def read(_: str, answer: Any) -> AnswerReading:
     choice = at(answer, "choices", 0)
     content, refusal = at(choice, "message", "content"), text(at(choice, "message", "refusal"))
     if not refusal and at(choice, "finish_reason") == "content_filter":
         refusal = text(content, "content_filter")
     cost = at(answer, "usage", "cost")
     is_cost = isinstance(cost, int | float) and not isinstance(cost, bool) and cost > 0
-    return Reading(
-        [Picture(one) for one in _pictures(at(choice, "message"), content)],
+    return AnswerReading(
+        [Picture(picture) for picture in _pictures(at(choice, "message"), content)],
         refusal=refusal,
         used=text(at(answer, "model")),
         price=Money.read(f"{cost:.9f} USD") if is_cost else None,
@@ -50,8 +48,8 @@ def read(_: str, answer: Any) -> Reading:
 def _pictures(message: Any, content: Any) -> Iterator[str]:
     for part in [*items(message, "images"), *(content if isinstance(content, list) else [])]:
         url = at(part, "image_url", "url") or at(part, "image_url") or at(part, "url")
-        if found := text(url) or data_url(at(part, "b64_json"), at(part, "image", "data")):
-            yield found
+        if address := text(url) or data_url(at(part, "b64_json"), at(part, "image", "data")):
+            yield address
     if isinstance(content, str):
         yield from re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", content)
         if re.match(r"data:image/[\w.+-]+;base64,\S+$", content.strip()):

@@ -17,7 +17,12 @@ from uuid import uuid4
 
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services.model import ServiceModel, split_source
-from pytest_t2i.adapters.endpoints.services.service import ALL_SETTINGS, Picture, Reading, Service
+from pytest_t2i.adapters.endpoints.services.service import (
+    ALL_SETTINGS,
+    AnswerReading,
+    Picture,
+    Service,
+)
 from pytest_t2i.adapters.endpoints.shapes import at, items, text
 from pytest_t2i.data import Request, digest
 from pytest_t2i.errors import ConfigurationError
@@ -69,7 +74,6 @@ def _marks(nodes: Mapping[str, Any]) -> set[str]:
 
 
 def request(workflow: Mapping[str, Any], _: str, request: Request) -> Call:
-    """The call for one picture."""
     settings = asdict(request.settings)
     values = {"prompt": request.prompt, "seed": request.seed}
     nodes = _filled(workflow, values | {name: settings[name] for name in ALL_SETTINGS})
@@ -110,15 +114,15 @@ def _value(mark: re.Match[str], values: Mapping[str, Any]) -> Any:
         return default or ""
 
 
-def read(_: str, answer: Any) -> Reading:
+def read(_: str, answer: Any) -> AnswerReading:
     """What an answer says: a job that was begun, or its entry in the history."""
     if job := text(at(answer, "prompt_id")):
-        return Reading(job=Call(f"history/{quote(job, safe='')}", method="GET"))
+        return AnswerReading(job=Call(f"history/{quote(job, safe='')}", method="GET"))
     entry = next(iter(answer.values()), None) if isinstance(answer, Mapping) else None
     if at(entry, "status", "status_str") == "error":
         messages = items(entry, "status", "messages")
         words = (at(message, 1, "exception_message") for message in messages)
-        return Reading(failure=text(*words, "the workflow has failed"))
+        return AnswerReading(failure=text(*words, "the workflow has failed"))
     outputs = at(entry, "outputs")
     images = [
         image
@@ -131,7 +135,7 @@ def read(_: str, answer: Any) -> Reading:
         raise ConfigurationError(UNSAVED)
     names = ("filename", "subfolder", "type")
     places = [urlencode({name: str(at(image, name) or "") for name in names}) for image in saved]
-    return Reading([Picture(Call(f"view?{place}", method="GET")) for place in places])
+    return AnswerReading([Picture(Call(f"view?{place}", method="GET")) for place in places])
 
 
 def service_of(workflow: Mapping[str, Any]) -> Service:

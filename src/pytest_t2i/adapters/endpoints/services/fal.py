@@ -11,13 +11,12 @@ from typing import Any
 from pytest_t2i.adapters.endpoints.aspects import requested_size
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services.model import REPLACED, load_service
-from pytest_t2i.adapters.endpoints.services.service import Picture, Reading, Service, data_url
+from pytest_t2i.adapters.endpoints.services.service import AnswerReading, Picture, Service, data_url
 from pytest_t2i.adapters.endpoints.shapes import at, items, present, text
 from pytest_t2i.data import Request
 
 
 def request(model: str, request: Request) -> Call:
-    """The call for one picture."""
     settings, size = request.settings, requested_size(request)
     return Call(
         model,
@@ -34,14 +33,14 @@ def request(model: str, request: Request) -> Call:
     )
 
 
-def read(_: str, answer: Any) -> Reading:
+def read(_: str, answer: Any) -> AnswerReading:
     """What an answer says; a black picture stands in the place of one that is flagged."""
     entries = [*items(answer, "images"), at(answer, "image")]
-    contents = (text(at(one, "url"), one) or data_url(at(one, "image")) for one in entries)
+    contents = (text(at(entry, "url"), entry) or data_url(at(entry, "image")) for entry in entries)
     is_flagged = True in items(answer, "has_nsfw_concepts")
     pictures = [Picture(content) for content in contents if content]
     refusal = REPLACED if is_flagged else ""
-    return Reading(pictures, refusal=refusal, used=text(at(answer, "model")))
+    return AnswerReading(pictures, refusal=refusal, used=text(at(answer, "model")))
 
 
 SERVICE = Service(

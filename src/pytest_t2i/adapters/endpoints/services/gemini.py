@@ -13,8 +13,8 @@ from urllib.parse import quote
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services.model import load_service
 from pytest_t2i.adapters.endpoints.services.service import (
+    AnswerReading,
     Picture,
-    Reading,
     Service,
     aspect_ratio,
     data_url,
@@ -46,11 +46,10 @@ def request(model: str, request: Request) -> Call:
     )
 
 
-def read(model: str, answer: Any) -> Reading:
-    """What an answer says."""
+def read(model: str, answer: Any) -> AnswerReading:
     # Imagen leaves out what it filters, and the answer has fewer pictures than requested.
     is_short = _is_imagen(model) and isinstance(answer, dict)
-    return Reading(
+    return AnswerReading(
         list(_pictures(answer)),
         filtered="the service has filtered the picture and gives no reason" if is_short else "",
         used=text(at(answer, "modelVersion")),

@@ -14,8 +14,8 @@ from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services import fal, replicate
 from pytest_t2i.adapters.endpoints.services.model import ServiceModel
 from pytest_t2i.adapters.endpoints.services.service import (
+    AnswerReading,
     Picture,
-    Reading,
     Service,
     pictures_in_data,
 )
@@ -51,7 +51,7 @@ def request(_: str, request: Request) -> Call:
     return Call("", {"inputs": request.prompt, "parameters": parameters})
 
 
-def fit(provider: Any, model: str, call: Call, _: Any) -> Call:
+def fit_provider(provider: Any, model: str, call: Call, _: Any) -> Call:
     """The call as the provider takes it, which goes through the router of the hub."""
     if constants.is_offline_mode():
         raise ConfigurationError("HF_HUB_OFFLINE is set: unset it to use an endpoint")
@@ -72,14 +72,14 @@ def fit(provider: Any, model: str, call: Call, _: Any) -> Call:
     return Call(built.url, built.json, headers=headers)
 
 
-def read(model: str, answer: Any) -> Reading:
+def read(model: str, answer: Any) -> AnswerReading:
     """What an answer says, in the shape of any provider."""
     if isinstance(answer, bytes):
-        return Reading([Picture(answer)])
+        return AnswerReading([Picture(answer)])
     flagged = fal.read(model, answer)
     output = replicate.read(model, answer)
     pictures = [*flagged.pictures, *pictures_in_data(answer), *output.pictures]
-    return Reading(pictures, refusal=flagged.refusal, failure=output.failure)
+    return AnswerReading(pictures, refusal=flagged.refusal, failure=output.failure)
 
 
 SERVICE = Service("hf", request, read, keys=(KEY,), routes=OPENAI_ROUTES)
@@ -108,7 +108,7 @@ def load(options: LoadOptions) -> ServiceModel:
                 "hf:PROVIDER/MODEL, such as hf:fal-ai/black-forest-labs/FLUX.1-dev."
             )
         address = constants.INFERENCE_PROXY_TEMPLATE.format(provider=provider)
-    service = SERVICE._replace(fit=partial(fit, provider))
+    service = SERVICE._replace(fit=partial(fit_provider, provider))
     return ServiceModel(service, model, address, options.answers)
 
 

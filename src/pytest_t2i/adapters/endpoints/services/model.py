@@ -103,11 +103,9 @@ class ServiceModel(EndpointModel):
         return attempt
 
     def ask(self, request: Request, seconds: float) -> Generated:
-        """Request one picture."""
         return self.attempts(request)(seconds)
 
     def answer(self, call: Call, until: float) -> Any:
-        """The answer of the service to a call with the key."""
         if self.kind.sign is not None:
             call = self.kind.sign(call, self.address)
         elif self.key:
@@ -140,8 +138,8 @@ class ServiceModel(EndpointModel):
         if self.kind.fit is not None:
             call = self.kind.fit(self.model, call, self._described(until))
         if call.body is not None:
-            taken = {k: v for k, v in call.body.items() if k not in self._not_taken}
-            call = call._replace(body=taken)
+            accepted = {k: v for k, v in call.body.items() if k not in self._not_taken}
+            call = call._replace(body=accepted)
         try:
             return self.answer(call, until)
         except FinalFaultError as error:
@@ -157,7 +155,6 @@ class ServiceModel(EndpointModel):
         return self._sent(request, until)
 
     def _with_extra(self, call: Call) -> Call:
-        """The call with the further fields that a user gave."""
         if not self.extra:
             return call
         holder, own = _held(call)
@@ -168,7 +165,6 @@ class ServiceModel(EndpointModel):
         return call._replace(body=fields if holder is None else {**call.body, holder: fields})
 
     def _described(self, until: float) -> Any:
-        """The service's description of the model, which is asked for once."""
         with self._lock:
             if self.kind.is_described and self.kind.version and self._description is None:
                 self._description = self.answer(self.kind.version(self.model), until)
@@ -192,24 +188,24 @@ class ServiceModel(EndpointModel):
                 return answer
 
     def _picture_in(self, answer: Any) -> Picture:
-        read = self.kind.read(self.model, answer)
-        asked = self.model or self.versions.get("sd_model_checkpoint", "")
-        if problem := other_model(asked, read.used, has_dates=self.kind.has_dates):
+        pictures = self.kind.read(self.model, answer)
+        wanted_model = self.model or self.versions.get("sd_model_checkpoint", "")
+        if problem := other_model(wanted_model, pictures.used, has_dates=self.kind.has_dates):
             raise GenerationError(problem)
         plain = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-        if read.refusal or (not isinstance(answer, bytes) and is_replaced(answer)):
-            raise RefusedError(read.refusal or REPLACED)
-        if read.failure:
-            if refusal := read_answer(read.failure).refusal:
+        if pictures.refusal or (not isinstance(answer, bytes) and is_replaced(answer)):
+            raise RefusedError(pictures.refusal or REPLACED)
+        if pictures.failure:
+            if refusal := read_answer(pictures.failure).refusal:
                 raise RefusedError(refusal)
-            raise BrokenPictureError(f"the service has failed: {read.failure}")
-        self._compare_price(read.price)
-        if read.pictures:
-            return read.pictures[0]
+            raise BrokenPictureError(f"the service has failed: {pictures.failure}")
+        self._compare_price(pictures.price)
+        if pictures.pictures:
+            return pictures.pictures[0]
         if fault := fault_in(plain):
             raise fault
-        if read.filtered:
-            raise RefusedError(read.filtered)
+        if pictures.filtered:
+            raise RefusedError(pictures.filtered)
         raise BrokenPictureError("expected a picture in the answer, got none")
 
     def _content(self, picture: Picture, until: float) -> bytes:
@@ -251,7 +247,6 @@ def _unknown_field(error: FinalFaultError, body: Collection[str]) -> str | None:
 
 
 def load_service(service: Service, options: LoadOptions) -> ServiceModel:
-    """Load the model that ``MODEL[@BASE_URL]`` names. Names of models may contain an @."""
     model, address = split_source(service, options.source)
     return ServiceModel(service, model, address, options.answers)
 
@@ -263,8 +258,8 @@ def split_source(service: Service, source: str) -> tuple[str, str]:
     """
     where = f"--t2i-model {service.name}:MODEL@BASE_URL"
     if match := re.fullmatch(r"(.*?)@(https?://.*)", source, re.IGNORECASE):
-        model, given = match[1], match[2]
-        address = without_route(where, given, service.routes, model, **service.query())
+        model, base = match[1], match[2]
+        address = without_route(where, base, service.routes, model, **service.query())
         if set("@?#") & set(address):
             raise ConfigurationError(
                 f"{where}: expected an address without user, query and fragment, which reports "
@@ -277,13 +272,13 @@ def split_source(service: Service, source: str) -> tuple[str, str]:
         )
     else:
         model, variable = source, service.address_variable
-        given = os.environ.get(variable, "").strip() if variable else ""
-        address = without_route(variable, given, service.routes, model, **service.query())
+        base = os.environ.get(variable, "").strip() if variable else ""
+        address = without_route(variable, base, service.routes, model, **service.query())
     address = address or service.address
     if not is_address(address):
-        shown = address.rpartition("@")[2].partition("?")[0]
+        url = address.rpartition("@")[2].partition("?")[0]
         raise ConfigurationError(
-            f"{service.name}: expected a base URL such as https://HOST, got {shown!r}: use {where}"
+            f"{service.name}: expected a base URL such as https://HOST, got {url!r}: use {where}"
             f"{_variable(service, ', or set {}')}"
         )
     if service.needs_model and not model:

@@ -15,7 +15,7 @@ from pytest_t2i.adapters.endpoints.aspects import requested_size
 from pytest_t2i.adapters.endpoints.http_client import SLACK, Call, HttpClient
 from pytest_t2i.adapters.endpoints.reported_versions import versions_in
 from pytest_t2i.adapters.endpoints.services.model import load_service
-from pytest_t2i.adapters.endpoints.services.service import Reading, Service, pictures_in_data
+from pytest_t2i.adapters.endpoints.services.service import AnswerReading, Service, pictures_in_data
 from pytest_t2i.adapters.endpoints.shapes import at, present, text
 from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import Request
@@ -50,17 +50,16 @@ class SdkClient(HttpClient):
         """The response of httpx to a request, whatever its status."""
         if call.path != PATH:
             return super().reply(call, seconds)
-        own = dict(call.body or {})
-        named = {name: own.pop(name) for name in ("model", "prompt", "n")}
+        body = dict(call.body or {})
+        fields = {name: body.pop(name) for name in ("model", "prompt", "n")}
         try:
-            answered = self._images.generate(**named, extra_body=own, timeout=seconds + SLACK)
+            answered = self._images.generate(**fields, extra_body=body, timeout=seconds + SLACK)
         except openai.APIStatusError as error:
             return error.response
         return answered.http_response
 
 
 def azure_query() -> Mapping[str, str]:
-    """The version of Azure's API."""
     version = os.environ.get("AZURE_OPENAI_API_VERSION", "").strip() or API_VERSION
     return {"api_version": version}
 
@@ -86,16 +85,14 @@ def request(model: str, request: Request) -> Call:
 
 
 def azure_request(model: str, request: Request) -> Call:
-    """The call for one picture of a deployment."""
     size = requested_size(request)
     size_words = size and f"{size[0]}x{size[1]}"
     fields = present(prompt=request.prompt, n=1, size=size_words, seed=request.seed)
     return Call(PATH, {"model": model, **fields})
 
 
-def read(_: str, answer: Any) -> Reading:
-    """What an answer says."""
-    return Reading(pictures_in_data(answer), used=text(at(answer, "model")))
+def read(_: str, answer: Any) -> AnswerReading:
+    return AnswerReading(pictures_in_data(answer), used=text(at(answer, "model")))
 
 
 SERVICE = Service(
@@ -113,7 +110,7 @@ AZURE = Service(
     "azure",
     azure_request,
     # A deployment has a name of its own, which no answer repeats.
-    lambda _, answer: Reading(pictures_in_data(answer)),
+    lambda _, answer: AnswerReading(pictures_in_data(answer)),
     keys=("AZURE_OPENAI_API_KEY",),
     address_variable="AZURE_OPENAI_ENDPOINT",
     settings=("width", "height"),

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_t2i.adapters.endpoints.endpoint_model import ALIASES
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services.model import load_service
-from pytest_t2i.adapters.endpoints.services.service import Picture, Reading, Service
+from pytest_t2i.adapters.endpoints.services.service import AnswerReading, Picture, Service
 from pytest_t2i.adapters.endpoints.shapes import at, present, text, texts
 from pytest_t2i.data import Request
 from pytest_t2i.errors import ConfigurationError, some
@@ -32,7 +32,6 @@ SPARED = ("seed", "num_outputs", "output_format")
 
 
 def request(model: str, request: Request) -> Call:
-    """The call for one picture."""
     settings = request.settings
     name, _, version = model.partition(":")
     own = present(
@@ -59,12 +58,12 @@ def fit(_: str, call: Call, description: Any) -> Call:
         return call
     fields: dict[str, Any] = {}
     for name, value in call.body["input"].items():
-        known = next((alias for alias in NAMES.get(name, (name,)) if alias in inputs), "")
-        if name in SPARED and (not known or "png" not in json.dumps(schemas)):
-            if known and name != "output_format":
-                fields[known] = value
-        elif known or name == "prompt":
-            fields[known or name] = value
+        accepted = next((alias for alias in NAMES.get(name, (name,)) if alias in inputs), "")
+        if name in SPARED and (not accepted or "png" not in json.dumps(schemas)):
+            if accepted and name != "output_format":
+                fields[accepted] = value
+        elif accepted or name == "prompt":
+            fields[accepted or name] = value
         elif name in NEEDED:
             raise ConfigurationError(f"the model has no input for {NEEDED[name]}: leave it out")
         else:
@@ -75,17 +74,17 @@ def fit(_: str, call: Call, description: Any) -> Call:
     return call._replace(body={**call.body, "input": fields})
 
 
-def read(_: str, answer: Any) -> Reading:
+def read(_: str, answer: Any) -> AnswerReading:
     """What an answer says: a job that goes on, has failed, or has made its picture."""
     state, output, job = at(answer, "status"), at(answer, "output"), None
     if state in {"starting", "processing"}:
-        named = (f"predictions/{name}" for name in texts(at(answer, "id")))
-        place = text(at(answer, "urls", "get"), next(named, None))
+        routes = (f"predictions/{name}" for name in texts(at(answer, "id")))
+        place = text(at(answer, "urls", "get"), next(routes, None))
         job = Call(place, method="GET") if place else None
     has_failed = state in {"failed", "canceled", "aborted"}
     entries = output if isinstance(output, list) else [output]
     contents = (text(entry, at(entry, "url")) for entry in entries)
-    return Reading(
+    return AnswerReading(
         [Picture(content) for content in contents if content],
         failure=text(at(answer, "error"), f"the job is {state}") if has_failed else "",
         used=":".join(texts(at(answer, "model"), at(answer, "version"))),

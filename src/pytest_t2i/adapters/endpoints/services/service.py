@@ -24,7 +24,7 @@ class Picture(NamedTuple):
     revised_prompt: str | None = None
 
 
-class Reading(NamedTuple):
+class AnswerReading(NamedTuple):
     """What an answer says."""
 
     pictures: Sequence[Picture] = ()
@@ -43,7 +43,6 @@ class Reading(NamedTuple):
 
 
 def bearer(key: str) -> Mapping[str, str]:
-    """The header of most keys."""
     return {"Authorization": f"Bearer {key}"}
 
 
@@ -54,7 +53,7 @@ class Service(NamedTuple):
     """Name in ``--t2i-model NAME:MODEL[@BASE_URL]``."""
     request: Callable[[str, Request], Call]
     """Model and request -> the call for one picture."""
-    read: Callable[[str, Any], Reading]
+    read: Callable[[str, Any], AnswerReading]
     """Model and answer -> what the answer says."""
     keys: tuple[str, ...] = ()
     """Environment variables of the key; the first that is set counts."""
@@ -97,8 +96,10 @@ class Service(NamedTuple):
         """The environment variable of the key for this base URL; "" for a signature."""
         if self.sign is not None:
             return ""
-        named = next((name for name in self.keys if os.environ.get(name, "").strip()), self.keys[0])
-        return self.keys_of_hosts.get(netloc(address), named)
+        variable = next(
+            (name for name in self.keys if os.environ.get(name, "").strip()), self.keys[0]
+        )
+        return self.keys_of_hosts.get(netloc(address), variable)
 
 
 def data_url(*values: Any) -> str:
@@ -108,7 +109,6 @@ def data_url(*values: Any) -> str:
 
 
 def pictures_in_data(answer: Any) -> list[Picture]:
-    """The pictures of an answer of OpenAI's images protocol."""
     return [
         Picture(content, text(at(entry, "revised_prompt")) or None)
         for entry in items(answer, "data")

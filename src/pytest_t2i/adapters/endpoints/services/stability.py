@@ -11,8 +11,8 @@ from typing import Any
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services.model import load_service
 from pytest_t2i.adapters.endpoints.services.service import (
+    AnswerReading,
     Picture,
-    Reading,
     Service,
     aspect_ratio,
     data_url,
@@ -43,12 +43,11 @@ def request(model: str, request: Request) -> Call:
     return Call(path, form=form, headers={"Accept": "application/json"})
 
 
-def read(_: str, answer: Any) -> Reading:
-    """What an answer says."""
+def read(_: str, answer: Any) -> AnswerReading:
     if isinstance(answer, bytes):
-        return Reading([Picture(answer)])
+        return AnswerReading([Picture(answer)])
     pictures = [Picture(data_url(content)) for content in texts(at(answer, "image"))]
-    return Reading(pictures, used=text(at(answer, "model")))
+    return AnswerReading(pictures, used=text(at(answer, "model")))
 
 
 SERVICE = Service(

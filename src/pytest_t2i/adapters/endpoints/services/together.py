@@ -10,13 +10,12 @@ from typing import Any
 
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.services.model import load_service
-from pytest_t2i.adapters.endpoints.services.service import Reading, Service, pictures_in_data
+from pytest_t2i.adapters.endpoints.services.service import AnswerReading, Service, pictures_in_data
 from pytest_t2i.adapters.endpoints.shapes import at, present, text
 from pytest_t2i.data import Request
 
 
 def request(model: str, request: Request) -> Call:
-    """The call for one picture."""
     settings = request.settings
     return Call(
         "images/generations",
@@ -35,9 +34,8 @@ def request(model: str, request: Request) -> Call:
     )
 
 
-def read(_: str, answer: Any) -> Reading:
-    """What an answer says."""
-    return Reading(pictures_in_data(answer), used=text(at(answer, "model")))
+def read(_: str, answer: Any) -> AnswerReading:
+    return AnswerReading(pictures_in_data(answer), used=text(at(answer, "model")))
 
 
 SERVICE = Service(

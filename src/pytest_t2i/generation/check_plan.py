@@ -1,4 +1,4 @@
-"""Check that all packages that a plan needs are installed, before an image is made."""
+"""Check before an image is made that packages are installed, and that the model can vary."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from types import MappingProxyType
 
 from pytest_t2i.adapters.loading import is_installed
 from pytest_t2i.adapters.registry import BROUGHT
-from pytest_t2i.errors import MissingExtraError, MissingExtrasError
+from pytest_t2i.errors import ConfigurationError, MissingExtraError, MissingExtrasError
 from pytest_t2i.generation.components import Components
 from pytest_t2i.generation.plan import Plan
+from pytest_t2i.protocols import Varying
 
 FEATURES = MappingProxyType({"nouns": "nouns of prompts", "faces": "dlib's face detectors"})
 """Extra -> its purpose, where its name does not show it."""
@@ -51,3 +52,23 @@ def _parts(plan: Plan, components: Components) -> Iterator[Callable[[], str]]:
     ):
         for name in dict.fromkeys(n for needs in plan.needs.values() for n in getattr(needs, kind)):
             yield lambda component=component, name=name: component(name).fingerprint  # type: ignore[misc]
+
+
+def check_variations(plan: Plan, components: Components) -> None:
+    """Raise ConfigurationError for a variation that the model cannot make.
+
+    Otherwise the model's plain images would be stored as varied ones.
+    """
+    variations = {request.variation for request in plan if request.variation is not None}
+    mitigating, model = components.mitigating(), components.model()
+    for variation in variations:
+        # The run's own mitigation wraps the model when the model is loaded.
+        if not variation.name or (mitigating is not None and mitigating.named.makes(variation)):
+            continue
+        loaded = model.get()
+        if not (isinstance(loaded, Varying) and loaded.takes(variation)):
+            raise ConfigurationError(
+                f"model {model.name!r} makes no images of the variation {variation.name!r}: "
+                "expected a model whose takes(variation) returns True for it. Choose another "
+                "model, or deselect these tests with -k"
+            )
