@@ -178,7 +178,7 @@ def figures(record: RunRecord) -> Iterator[ScreenFigure]:
     if undetected:
         name, reasons, total = undetected[0]
         notes = (f"of {total} images, by {name}", "never counted as a gender")
-        yield ScreenFigure("Undetected", str(sum(reasons.values())), notes, target="work")
+        yield ScreenFigure("Undetected", str(sum(reasons.values())), notes, target="facts")
 
 
 def _judged_figure(record: RunRecord, checks: Sequence[Check]) -> ScreenFigure:
