@@ -222,7 +222,7 @@ def made(record: RunRecord) -> str:
         f" {early_stopping_words(record).capitalize()}." if early_stopping_words(record) else ""
     )
     distinct = f" Distinct pictures: {distinct_words(record)}." if record.distinct else ""
-    looks = f" Looked at before: {looks_words(record)}." if record.looked_at_before else ""
+    looks = f" Judged before: {looks_words(record)}." if record.looked_at_before else ""
     hanging = "".join(
         f" {escape(sentence(name))}: {escape(line)}." for name, line in hanging_lines(record)
     )

@@ -123,7 +123,7 @@ def _lines_on(pairs: Sequence[tuple[Check, Caveat]]) -> Iterator[str]:
     hanging = [check.subject for check, caveat in prompts if caveat.facts.get("hangs")]
     if prompts:
         named = f": {some(hanging, MOST_NAMED)}" if hanging else ""
-        verb = "hangs" if len(hanging) == 1 else "hang"
+        verb = "depends" if len(hanging) == 1 else "depend"
         what = prompts[0][1].facts["hangs_on"]
         yield f"{len(hanging)} of {len(prompts)} verdicts on prompts {verb} on {what}{named}"
 
@@ -144,7 +144,7 @@ def work_table(record: RunRecord) -> list[tuple[str, str]]:
     rows = list(_of_model(record)) if record.model else []
     if labelled := _labelled_total(record):
         rows.append(("Labelled by people", str(labelled)))
-    rows.append(("Looked at by a detector", str(work.detected)))
+    rows.append(("Examined by a detector", str(work.detected)))
     if work.judged:
         rows.append(("Answers of a judge", str(work.judged)))
     rows += [(sentence(name), line) for name, line in hanging_lines(record)]
@@ -175,7 +175,7 @@ def _of_model(record: RunRecord) -> list[tuple[str, str]]:
     if work.unreadable:
         rows.append(("Unreadable", str(work.unreadable)))
     if looks := looks_words(record):
-        rows.append(("Looked at before", looks))
+        rows.append(("Judged before", looks))
     if work.probed:
         rows.append((f"Requests {TRYING}", str(work.probed)))
     if work.faults:
