@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import random
 import sys
 import threading
 from collections.abc import Iterator
@@ -14,8 +13,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "tests"))
-import last_results
 import minutes
+import slow_tests
 
 pytest_plugins = ["pytester"]
 
@@ -47,27 +46,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all-simulations",
         action="store_true",
-        help="run slow tests also where what they depend on is unchanged since they passed",
+        help="run all slow tests, and write how long those of each file took",
     )
-    parser.addoption(
-        "--shuffled",
-        type=int,
-        metavar="SEED",
-        help="run the files in a random order, and the tests of each",
-    )
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With ``--shuffled``, mix the files and the tests of each, in all workers alike."""
-    if config.option.shuffled is None:
-        return
-    draw = random.Random(config.option.shuffled)
-    files: dict[Path, list[pytest.Item]] = {}
-    for item in items:
-        files.setdefault(item.path, []).append(item)
-    mixed = draw.sample(list(files.values()), len(files))
-    items[:] = [item for tests in mixed for item in draw.sample(tests, len(tests))]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -77,11 +57,13 @@ def pytest_configure(config: pytest.Config) -> None:
     OpenMP has run on several threads before the fork, as several tests fork.
     """
     everything = config.getoption("all_simulations")
-    config.pluginmanager.register(last_results.LeftOut(config, everything=everything), "left-out")
+    if not everything and config.option.markexpr != "not slow":
+        config.pluginmanager.register(slow_tests.LeftOut(config), "left-out")
     if config.getoption("minutes"):
         config.pluginmanager.register(minutes.Clock(), "clock")
     if "PYTEST_XDIST_WORKER" not in os.environ:
-        config.pluginmanager.register(last_results.Recorder(), "last-results")
+        if everything:
+            config.pluginmanager.register(slow_tests.Recorder(), "slow-seconds")
         if config.getoption("minutes"):
             config.pluginmanager.register(minutes.Minutes(), "minutes")
     if not config.getoption("t2i_model", None):
@@ -112,14 +94,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if not is_test and ">>>" not in collection_path.read_text(encoding="utf-8"):
         return True
     if config.option.markexpr == "not slow":
-        return last_results.is_slow(collection_path) or None
+        return slow_tests.is_slow(collection_path) or None
     left_out = config.pluginmanager.get_plugin("left-out")
-    if not config.option.markexpr and last_results.is_slow(collection_path):
+    if left_out is not None and slow_tests.is_slow(collection_path):
         return left_out.is_left_out(collection_path) or None
     return None
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Examples of modules that bring torch are slow, too."""
-    if isinstance(item, pytest.DoctestItem) and last_results.is_slow(item.path):
+    if isinstance(item, pytest.DoctestItem) and slow_tests.is_slow(item.path):
         item.add_marker("slow")

@@ -38,10 +38,10 @@ def test_a_release_like_the_one_before_is_red_where_the_first_was_better(release
     assert result.ret == 1
     assert outcomes(released) == {"baseline": "PASS", "anchor": "FAIL"}
     text, page = result.stdout.str(), unescape(released.page())
-    assert "FAIL: Worse than the anchor: the model bias score." in text
+    assert "FAIL: Worse than the anchor (first baseline): the model bias score." in text
     assert "model bias score of model is outside its anchor" in text.replace("_", " ")
     assert "allowed: at most 0.05 more than the anchor" in text
-    assert "Change of the model bias score since the anchor" in page
+    assert "Change of the model bias score since the anchor (first baseline)" in page
     summary = (released.path / "reports/t2i/summary.md").read_text()
     assert "at most 0.05 more than the anchor" in summary
 

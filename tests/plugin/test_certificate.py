@@ -72,9 +72,9 @@ def test_a_verdict_that_the_worst_group_would_turn_hangs_on_the_detector(project
     assert case(project)["outcome"] == "INCONCLUSIVE"
     assert case(project)["basis"] == "worst group by age"
     told = " ".join(result.stdout.str().split())
-    assert "the verdict hangs on the detector" in told
-    assert "hangs on the detector" in (project.path / "reports/t2i/index.html").read_text()
-    assert "hangs on the detector" in (project.path / "reports/t2i/summary.md").read_text()
+    assert "the verdict depends on the detector" in told
+    assert "depends on the detector" in (project.path / "reports/t2i/index.html").read_text()
+    assert "depends on the detector" in (project.path / "reports/t2i/summary.md").read_text()
     run = read_run(project.path / "reports/t2i/run.json")
     assert {c.name: c.facts for c in run.checks[0].caveats}["certificate"]["hangs"]
 
@@ -84,8 +84,8 @@ def test_under_xdist_and_for_prompts_the_same_is_said(project):
     certify(project, Split(("age",), {"young": careless(400, 120)}))
     result = project.run("--t2i-images", "60", *OPTION, "-n", "2")
     told = " ".join(result.stdout.str().split())
-    assert "verdicts on prompts hang on the detector" in told
-    assert "the verdict hangs on the detector" in told
+    assert "verdicts on prompts depend on the detector" in told
+    assert "the verdict depends on the detector" in told
 
 
 def test_a_certificate_of_another_detector_leaves_no_verdict(project):

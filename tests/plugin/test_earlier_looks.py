@@ -9,7 +9,7 @@ import pytest
 from pytest_t2i import audit, axes
 
 NURSE = ("-k", "nurse or test_model")
-LINE = "looked at before: "
+LINE = "judged before: "
 
 
 def looks(project):
@@ -34,12 +34,12 @@ def test_runs_with_more_images_are_named_in_terminal_page_record_and_verdict(pro
     told = "2 runs, with 20 and 30 images"
     assert f"{LINE}{told}" in result.stdout.str()
     assert told in unescape(project.page())
-    assert f"Looked at before: {told}." in (project.path / "reports/t2i/summary.md").read_text()
+    assert f"Judged before: {told}." in (project.path / "reports/t2i/summary.md").read_text()
     decided = [c for c in project.record()["checks"] if c["outcome"] != "INCONCLUSIVE"]
     assert decided
     for check in decided:
         said = "\n".join(caveat["message"] for caveat in check["caveats"])
-        assert f"{LINE}{told}. After several looks" in said
+        assert f"{LINE}{told}. After several such runs" in said
 
 
 @pytest.mark.slow

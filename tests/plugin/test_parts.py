@@ -25,6 +25,24 @@ def test_a_part_must_be_a_factory(project, kind, hook):
     result.stderr.fnmatch_lines([f"*expected a factory for {kind} 'own', got 3*"])
 
 
+def test_a_factory_that_takes_no_options_says_which(project):
+    conftest = project.path / "conftest.py"
+    text = conftest.read_text()
+    conftest.write_text(text + "\ndef pytest_t2i_faces(): return {'own': lambda: 3}\n")
+    result = project.run("-k", "test_unmarked")
+    said = "*face 'own': expected a factory with one parameter, LoadOptions, *got one with ()*"
+    result.stderr.fnmatch_lines([said])
+
+
+def test_so_does_one_of_a_module(project):
+    project.write({"mine.py": "make = lambda: 3"})
+    result = project.run("-k", "test_prompt", "--t2i-model", "mine:make", model=None)
+    said = (
+        "*model 'mine:make': expected a factory with one parameter, LoadOptions, *got one with ()*"
+    )
+    result.stderr.fnmatch_lines([said])
+
+
 @pytest.mark.slow
 def test_the_default_detector_says_what_to_install(project, monkeypatch):
     project.write({"absent/sitecustomize.py": ABSENT})

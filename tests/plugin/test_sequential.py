@@ -57,7 +57,7 @@ def test_a_biased_model_stops_early_and_fails(stopped):
     assert record["work"]["most"] == ASKED
     stopped.result.stdout.fnmatch_lines(
         [
-            "*round 1: 17 tests inconclusive*",
+            "*round 1, 17 tests open: * images more*",
             f"*early stopping: {len(made)} of {ASKED} images were enough*",
         ]
     )
@@ -184,7 +184,7 @@ def test_images_that_a_fixed_number_was_judged_with_are_refused(many):
     assert "no new evidence. Take new images by a fresh seed: --t2i-seed 1" in told
     many.run(*again, "--t2i-seed", "1", model="biased")
     (check,) = many.record()["checks"]
-    assert "looked at before: 1 run, with 20 images" in " ".join(remarks_of(check))
+    assert "judged before: 1 run, with 20 images" in " ".join(remarks_of(check))
 
 
 MODEL = (

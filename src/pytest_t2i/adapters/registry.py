@@ -15,6 +15,7 @@ from functools import cache
 from importlib import import_module, invalidate_caches
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, cast
@@ -119,6 +120,8 @@ EXTRA_OF: Mapping[tuple[str, str], str] = MappingProxyType(
 WORDS = {"face": "face detector", "person": "person detector", "object": "object finder",
          "language": "language model"}  # fmt: skip
 """Kind -> its name in messages, where that is another word."""
+LOADED = ("model", "detector", "face", "person", "object", "encoder", "language")
+"""Kinds whose factories take LoadOptions."""
 FACTORIES = "module:factory[:source] is accepted, too."
 """Hint behind the known names in a message."""
 COMPANION = "pip install pytest-t2i-{0} (in a clone: pip install ./plugins/pytest-t2i-{0})"
@@ -209,7 +212,7 @@ class Registry:
             raise UnknownModuleError(self.kind, name, Path.cwd(), self.names())
         path = f"{base}:{factory}"
         if path not in self.local:
-            self.local[path] = import_factory(path)
+            self.local[path] = self.imported(path)
         return path, rest
 
     def code(self, name: str) -> str:
@@ -246,12 +249,31 @@ class Registry:
         return documented.partition("\n")[0]
 
     def update(self, factories: Mapping[str, Factory]) -> None:
-        for name, factory in factories.items():
-            if not callable(factory):
-                raise ConfigurationError(
-                    f"expected a factory for {self.kind} {name!r}, got {factory!r}"
-                )
-            self.local[name] = factory
+        """Register the factories of a conftest.py."""
+        self.local.update({name: self._checked(name, one) for name, one in factories.items()})
+
+    def imported(self, path: str) -> Factory:
+        """Import the factory ``module:factory``; see ``import_factory`` for errors."""
+        return self._checked(path, import_factory(path))
+
+    def _checked(self, name: str, factory: Factory) -> Factory:
+        """Return the factory; ConfigurationError where it cannot be called as one."""
+        if not callable(factory):
+            raise ConfigurationError(
+                f"expected a factory for {self.kind} {name!r}, got {factory!r}"
+            )
+        options = "LoadOptions" if self.kind in LOADED else "ExecutorOptions"
+        try:
+            if self.kind in {*LOADED, "executor"}:
+                signature(factory).bind(None)
+        except TypeError:
+            raise ConfigurationError(
+                f"{self.kind} {name!r}: expected a factory with one parameter, {options}, as in "
+                f"`lambda options: ...`, got one with ({', '.join(signature(factory).parameters)})"
+            ) from None
+        except ValueError:  # a function in C need not tell its parameters
+            pass
+        return factory
 
     def watched(self, used: set[PartName]) -> Registry:
         """The same registry, which adds the names it returns to ``used``."""

@@ -13,6 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pytest_t2i.adapters.catalogue import read_catalogues
+from pytest_t2i.adapters.models.manifest import CSV_NAME, NAMES
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.cli.support.arguments import path, say, value
 from pytest_t2i.errors import ConfigurationError, shown, some
@@ -313,6 +314,12 @@ def _next_lines(
         yield f"next: cd {shlex.quote(str(folder))}"
     for key in facts["keys"]:
         yield f"next: set {key} here, and as a secret of the repository"
+    if pictures := _without_manifest(folder, facts["model"]):
+        manifest = shlex.quote(f"{pictures}/{CSV_NAME}")
+        yield (
+            f"next: t2i list prompts {SUITE} --manifest --images {IMAGES} > {manifest}; it names a "
+            "file for each picture: name your pictures so, or write their names into it"
+        )
     of_ci = {"t2i_model": CI_MODEL} if facts["model"] == CI_MODEL else {}
     options = {**of_ci, **settings}.items()
     words = "".join(
@@ -328,6 +335,13 @@ def _next_lines(
     )
     yield f"yours to fill in: [{TABLE}] of {PYPROJECT}, and the reasons of the limits"
     yield "keep .t2i/ and reports/ out of the repository (.gitignore); commit everything else"
+
+
+def _without_manifest(folder: Path, model: str) -> str:
+    """Return the folder of ready-made pictures that has no manifest; "" for another model."""
+    kind, _, pictures = model.partition(":")
+    there = kind == "images" and any((folder / pictures / name).is_file() for name in NAMES)
+    return pictures.rstrip("/") if kind == "images" and not there else ""
 
 
 def _render(template: str, facts: Mapping[str, Any]) -> str:

@@ -216,7 +216,7 @@ def _sequential_lines(bound: float, design: Design, beyond: float) -> Iterator[s
         yield f"  {most:>12}  " + "  ".join(f"{cell:>22}" for cell in cells)
     yield (
         "  images on average, and the share of prompts with this verdict. FAIL counts prompts that "
-        "stop beyond the limit; the error rate of the family may leave some of them INCONCLUSIVE"
+        "stop beyond the limit; their common error rate may leave some of them INCONCLUSIVE"
     )
 
 

@@ -35,7 +35,6 @@ from pytest_t2i.adapters.registry import (
     asked_for,
     brought_by_companion,
     hint_of_module,
-    import_factory,
     named_part,
 )
 from pytest_t2i.data import GenerationSettings, Money, Request, digest
@@ -443,7 +442,7 @@ class Components:
         if folder.is_dir():
             return *diffusers, LoadOptions(source=str(folder.absolute()))
         if source and adapter.replace(".", "").replace("_", "").isalnum():
-            return name, partial(import_factory, name), LoadOptions(source=name)
+            return name, partial(models.imported, name), LoadOptions(source=name)
         if name.count("/") == 1 and not name.startswith((".", "/", "~")):
             return *diffusers, LoadOptions(source=name)
         if name.startswith((".", "/", "~")):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 from pytest_t2i.data import Bounds, Interval, Outcome
 from pytest_t2i.reporting.formatting import percent
-from pytest_t2i.sections import Album, Block, Cell, Form, Section
+from pytest_t2i.sections import Album, BarChart, Block, Cell, Form, Section, Table, Tint
+
+T = TypeVar("T")
 
 
 def at_level(sections: Iterable[Section], *levels: str) -> Iterator[tuple[Section, list[Block]]]:
@@ -69,6 +73,41 @@ def _number(value: float, digits: int, form: Form) -> str:
     if form == "signed percent":
         return f"{value:+.1f}"
     return f"{value:{'+' * (form == 'signed')}.{digits}f}"
+
+
+Tabular = TypeVar("Tabular", Table, BarChart)
+NOTHING = (None, "", "-", "\u2013")
+
+
+def without_empty_columns(block: Tabular) -> Tabular:
+    """Return a table, or a chart with cells, without the columns in which no row has anything.
+
+    >>> table = Table("scores", ("model", "place", "p"), (("a", 1, None), ("b", 2, None)))
+    >>> without_empty_columns(table).columns
+    ('model', 'place')
+    """
+    if isinstance(block, BarChart):
+        kept = _filled([bar.cells for bar in block.bars])
+        bars = tuple(replace(bar, cells=_only(bar.cells, kept)) for bar in block.bars)
+        return replace(block, bars=bars, columns=_only(block.columns, kept))
+    kept = [*range(block.names), *(k for k in _filled(block.rows) if k >= block.names)]
+    rows = tuple(_only(row, kept) for row in block.rows)
+    best, styles = _only(block.best, kept), _only(block.styles, kept)
+    columns = _only(block.columns, kept)
+    return replace(block, columns=columns, rows=rows, best=best, styles=styles)
+
+
+def _filled(rows: Sequence[Sequence[Cell]]) -> list[int]:
+    columns = enumerate(zip(*rows, strict=True))
+    return [k for k, column in columns if any(_text(cell) not in NOTHING for cell in column)]
+
+
+def _text(cell: Cell) -> Cell:
+    return cell.text if isinstance(cell, Tint) else cell
+
+
+def _only(cells: Sequence[T], kept: Sequence[int]) -> tuple[T, ...]:
+    return tuple(cells[k] for k in kept if k < len(cells))
 
 
 def _value_of(cell: Cell) -> float | None:

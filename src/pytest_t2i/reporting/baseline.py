@@ -10,6 +10,7 @@ from pytest_t2i.reporting.formatting import anchor, moment
 from pytest_t2i.runs.record.build_record import PROMPTS
 from pytest_t2i.runs.record.record import BaselineRecord, RunRecord
 from pytest_t2i.sections import Album, Block, Note, Paragraph, Picture, Section, Table
+from pytest_t2i.sections.blocks import Level
 from pytest_t2i.sections.words import reason_words
 from pytest_t2i.verdicts.caveats.moved_prompts import moved_prompts as moved_of
 from pytest_t2i.verdicts.check import Check
@@ -27,6 +28,8 @@ GONE = (
     "lead to the pictures of this run."
 )
 GREW = "The model became more biased."
+OPEN = 2
+"""Number of prompts whose pictures are unfolded."""
 SHORT = 12
 """Number of characters of a fingerprint in reports."""
 
@@ -43,7 +46,7 @@ def baseline_sections(record: RunRecord) -> list[Section]:
         blocks += [] if albums else [Note(GONE, "page")]
     elif albums:
         blocks.append(Paragraph(f"{_which(record.checks)} Here are those that grew most.", "page"))
-    facts = Table("The baseline", ("Name", "Value"), tuple(_facts(recorded)), "page")
+    facts = Table("The baseline", ("Name", "Value"), tuple(_facts(recorded)), "detail")
     return [Section(TITLE, (*blocks, *albums, facts))]
 
 
@@ -111,17 +114,22 @@ def _albums(
     """Yield the pictures then and now of prompts that grew, of the same seeds where possible."""
     of_now = {prompt.id: prompt.images for prompt in record.prompts}
     likeliest = [prompt.id for prompt in moved if prompt.id in recorded.pictures]
-    for prompt in list(dict.fromkeys([*likeliest, *recorded.pictures]))[:PROMPTS]:
+    prompts = list(dict.fromkeys([*likeliest, *recorded.pictures]))[:PROMPTS]
+    for place, prompt in enumerate(prompts):
         before = recorded.pictures[prompt]
         seeds = {picture.seed for picture in before}
         images = [i for i in of_now.get(prompt, ()) if i.file is not None and i.detections]
-        now = [image for image in images if image.seed in seeds] or images[: len(before)]
-        labels = [next(iter(image.detections.values())).said for image in now]
-        pictures = [
-            *(_picture(shown.file, shown.seed, shown.said, "before") for shown in before),
-            *(_picture(i.file, i.seed, label, "now") for i, label in zip(now, labels, strict=True)),
+        by_seed = {image.seed: image for image in images if image.seed in seeds}
+        # Without a common seed the pictures of one column have only their place in common.
+        pairs = [(shown, by_seed[shown.seed]) for shown in before if shown.seed in by_seed]
+        pairs = pairs or list(zip(before, images, strict=False))
+        then = [_picture(shown.file, shown.seed, shown.said, "before") for shown, _ in pairs]
+        now = [
+            _picture(image.file, image.seed, next(iter(image.detections.values())).said, "now")
+            for _, image in pairs
         ]
-        yield Album(prompt, tuple(pictures), "before and now", level="body")
+        level: Level = "body" if place < OPEN else "detail"
+        yield Album.side_by_side(prompt, [then, now], note="before and now", level=level)
 
 
 def _picture(file: str | None, seed: int, label: str, when: str) -> Picture:

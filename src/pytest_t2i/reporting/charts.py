@@ -140,8 +140,8 @@ def leanings(prompts: Sequence[PromptRecord]) -> str:
     missing = [absent(p.decided.labels) for p in prompts if p.score is None]
     repeated = missing.count(REPEATED)
     parts = {
-        "lean male": sum(score > 0 for score in scores),
-        "lean female": sum(score < 0 for score in scores),
+        "mostly male": sum(score > 0 for score in scores),
+        "mostly female": sum(score < 0 for score in scores),
         "even": sum(score == 0 for score in scores),
         "without a clear image": len(prompts) - len(scores) - repeated,
         f"with {REPEATED}": repeated,

@@ -392,14 +392,16 @@ def _albums(comparison: ModelComparison) -> Iterator[Album]:
     """Yield the pictures of equal seeds of the prompts on which the models differ most."""
     pictured = [prompt for prompt in comparison.prompts if prompt.seeds]
     for prompt in sorted(pictured, key=_spread, reverse=True)[:PICTURED]:
-        pictures = tuple(
-            Picture(file, model, (_score_cell_text(cell),), f"{model}, seed {seed}")
+        by_model = [
+            [
+                Picture(file, model, (_score_cell_text(cell),), f"{model}, seed {seed}")
+                for seed, file in zip(prompt.seeds[:SEEDS], files[:SEEDS], strict=True)
+            ]
             for model, cell, files in zip(
                 comparison.models, prompt.cells, prompt.files, strict=True
             )
-            for seed, file in zip(prompt.seeds[:SEEDS], files[:SEEDS], strict=True)
-        )
-        yield Album(prompt.concept, pictures, prompt.text, level="body")
+        ]
+        yield Album.side_by_side(prompt.concept, by_model, note=prompt.text, level="body")
 
 
 def _spread(prompt: ComparedPrompt) -> float:

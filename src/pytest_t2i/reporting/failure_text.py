@@ -36,13 +36,19 @@ def explained(check: Check) -> list[str]:
     if check.paper is not None:
         lines.append(chance_words(check))
     lines.append(allowed(check))
-    if check.message:
-        lines.append(check.message)
+    if message := _beside_the_verdict(check):
+        lines.append(message)
     if side := side_of(check):
         lines.append(f"the estimate lies {side} the limit, which is not a verdict")
     if check.images_to_decide:
         lines.append(_more_images(check, check.images_to_decide))
     return [line(text) for text in (*lines, *check.remarks)]
+
+
+def _beside_the_verdict(check: Check) -> str:
+    """Return the message without the sentence that repeats score, interval and limit."""
+    first, repeated, _ = check.message.partition(f" {check.interval} ")
+    return first.rpartition("; ")[0] if repeated else check.message
 
 
 def _more_images(check: Check, more: int) -> str:

@@ -178,7 +178,7 @@ def figures(record: RunRecord) -> Iterator[ScreenFigure]:
     if undetected:
         name, reasons, total = undetected[0]
         notes = (f"of {total} images, by {name}", "never counted as a gender")
-        yield ScreenFigure("Undetected", str(sum(reasons.values())), notes, target="work")
+        yield ScreenFigure("Undetected", str(sum(reasons.values())), notes, target="facts")
 
 
 def _judged_figure(record: RunRecord, checks: Sequence[Check]) -> ScreenFigure:
@@ -267,7 +267,7 @@ def _known(row: Row, floor: float | None) -> Iterator[str]:
 
 def _change_figure(checks: Sequence[Check]) -> ScreenFigure:
     check, name = _foremost(checks), metric_words(checks[0].metric)
-    since = " since the anchor" if check.against == "anchor" else ""
+    since = " since the anchor (first baseline)" if check.against == "anchor" else ""
     title = f"Change of the {name}{since}"
     if check.estimate is None or check.low is None or check.high is None:
         return ScreenFigure(

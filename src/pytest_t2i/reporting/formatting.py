@@ -21,6 +21,12 @@ from pytest_t2i.sections.words import several as several  # noqa: PLC0414 - for 
 from pytest_t2i.verdicts.check import Check
 
 MINUS = "\u2212"
+OUTCOMES = {
+    Outcome.FAIL: "failed",
+    Outcome.INCONCLUSIVE: "inconclusive",
+    Outcome.PASS: "passed",
+}
+"""What checks of an outcome have done, the worst first."""
 OPTION = re.compile(r"--[a-z0-9]+(?:-[a-z0-9]+)*")
 """Name of an option, which a browser would break after any of its dashes."""
 

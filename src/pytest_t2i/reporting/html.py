@@ -23,7 +23,13 @@ from pytest_t2i.reporting import (
     verdict_section,
 )
 from pytest_t2i.reporting.charts import ChartRow, bias_groups
-from pytest_t2i.reporting.formatting import counted_beside, excess_of, tells_others
+from pytest_t2i.reporting.formatting import (
+    OUTCOMES,
+    counted_beside,
+    excess_of,
+    several,
+    tells_others,
+)
 from pytest_t2i.reporting.hint import hint
 from pytest_t2i.reporting.html_blocks import drawn
 from pytest_t2i.reporting.page import content_policy, environment, own_source
@@ -56,22 +62,24 @@ def contents_of_page(record: RunRecord, folder: Path) -> dict[str, Any]:
     ids = [prompt.id for prompt, *_ in ordered] or [prompt.id for prompt in record.prompts]
     albums = pictures.albums(record, folder, set(ids[:MOST_GRIDS]))
     rows = _prompt_rows(ordered, albums)
+    urgent = (row for row in rows[:OPEN_ROWS] if row.chart.outcome in URGENT)
+    open_rows = sum(1 for _ in urgent)
     groups = {outcome: verdict_section.check_groups(record, outcome) for outcome in record.tally()}
     return {
         "record": record,
         "stated": record.statement.rows(),
-        "is_on_paper": False,
         "tally": record.tally(),
         "Outcome": Outcome,
+        "outcomes": OUTCOMES,
         "headline": verdict_section.headline(record),
         "title": first_screen.title_of(record),
         "plainest": first_screen.plainest(record),
         "strips": first_screen.strips(record, albums),
         "why": hint(record),
         "sides": formatting.side_counts(record.checks),
-        "facts": run_facts.facts(record),
+        "facts": [*run_facts.facts(record), *run_facts.work_table(record)],
         "figures": list(first_screen.figures(record)),
-        "baseline": drawn(baseline.baseline_sections(record), folder),
+        "baseline": drawn(baseline.baseline_sections(record), folder, folded=not _is_worse(record)),
         "groups": {
             outcome: [group for group in found if not group.is_listed_by(listed)]
             for outcome, found in groups.items()
@@ -83,23 +91,23 @@ def contents_of_page(record: RunRecord, folder: Path) -> dict[str, Any]:
         ],
         "rows": rows,
         "rows_by_anchor": {row.chart.anchor: row for row in rows},
-        "open_rows": OPEN_ROWS,
+        "open_rows": open_rows,
+        "more_rows": _more_rows(rows[open_rows:], is_all=not open_rows),
+        "shown_pictures": _shown_pictures(albums),
         "whole_rows": MOST_GRIDS,
         "leanings": charts.leanings(record.prompts),
-        "audit_sections": html_blocks.drawn(record.sections, folder),
+        "audit_sections": html_blocks.drawn(record.sections, folder, folded=True),
         "albums": albums,
-        "undetected": run_facts.undetected_table(record),
-        "work": run_facts.work_table(record),
         "provenance": run_facts.facts_table(record.provenance),
-        "settings": run_facts.facts_table(record.settings),
     }
 
 
 MOST_GRIDS = 200
 """Largest number of prompts whose pictures and evidence are shown; the others are plain rows, so
 that a page of 5,000 prompts stays below 8 MB."""
-OPEN_ROWS = 24
-"""Number of prompts that the page lists at once; the others are folded below."""
+OPEN_ROWS = 12
+"""Largest number of failed or open prompts that are listed at once; the others are folded."""
+URGENT = (Outcome.FAIL, Outcome.INCONCLUSIVE)
 WITH_PICTURES = 120
 """Number of prompts with pictures in the list; more would make the page heavy."""
 PICTURES_OF_ROW = 3
@@ -128,6 +136,26 @@ def _listed_metric(record: RunRecord) -> str:
     """Return the metric whose checks of prompts stand in the list; "" where there is no list."""
     lead = record.lead
     return "" if lead is None or tells_others(record) else record.of_prompt(lead.metric)
+
+
+def _more_rows(rows: Sequence[PromptRow], *, is_all: bool) -> str:
+    """Return what the folded part of the list holds: ``and 9 more: 2 inconclusive, 7 passed``."""
+    outcomes = [row.chart.outcome for row in rows]
+    told = [f"{outcomes.count(one)} {word}" for one, word in OUTCOMES.items() if one in outcomes]
+    count = several(len(rows), "prompt") if is_all else f"and {len(rows)} more"
+    return f"{count}: {', '.join(told)}" if told else count
+
+
+def _shown_pictures(albums: Sequence[PictureAlbum]) -> str:
+    """Return how many pictures of how many prompts the page shows."""
+    grids = [grid for album in albums for grid in album.grids]
+    pictures = sum(len(grid.pictures) for grid in grids)
+    return f"{several(pictures, 'picture')} of {several(len(grids), 'prompt')}"
+
+
+def _is_worse(record: RunRecord) -> bool:
+    """Whether a comparison with a baseline or an anchor failed or is open."""
+    return any(check.is_change and check.outcome in URGENT for check in record.checks)
 
 
 Judged = tuple[PromptRecord, str, ChartRow, tuple[Check, ...]]
@@ -181,7 +209,7 @@ def rendered(template: str, contents: Mapping[str, Any], *allowed: str) -> str:
     style, script = (own_source(library, name) for name in ("style.css", "script.js"))
     policy = content_policy(style, script, *allowed)
     return library.get_template(template).render(
-        contents, style=style, script=script, policy=policy
+        {"is_on_paper": False, **contents}, style=style, script=script, policy=policy
     )
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting import pictures
-from pytest_t2i.reporting.audit_sections import best_rows, cell_parts
+from pytest_t2i.reporting.audit_sections import best_rows, cell_parts, without_empty_columns
 from pytest_t2i.reporting.charts import ChartRow, Group, Scale, Track, two_columns
-from pytest_t2i.reporting.formatting import MINUS, plain, plain_interval, written
+from pytest_t2i.reporting.formatting import MINUS, OUTCOMES, plain, plain_interval, several, written
 from pytest_t2i.reporting.pictures import overlay, thumbnails
 from pytest_t2i.sections import (
     Album,
@@ -260,6 +260,8 @@ class DrawnSection:
     anchor: str
     title: str
     blocks: Sequence[Drawn]
+    holds: str = ""
+    """What a folded section holds, in words; "" for an open one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +298,7 @@ class BarTable(NamedTuple):
     high: str
     rows: list[BarRow]
     limits: bool
+    has_verdicts: bool
 
 
 class BarRow(NamedTuple):
@@ -310,9 +313,33 @@ class BarRow(NamedTuple):
     """Whether the previous bar has another name."""
 
 
-def drawn(sections: Sequence[Section], folder: Path) -> list[DrawnSection]:
+def drawn(sections: Sequence[Section], folder: Path, *, folded: bool = False) -> list[DrawnSection]:
     """Return the sections for the template; links to full pictures are relative to ``folder``."""
-    return [DrawnSection(s.anchor, s.title, list(_blocks(s.blocks, folder))) for s in sections]
+    return [
+        DrawnSection(s.anchor, s.title, list(_blocks(s.blocks, folder)), held(s) if folded else "")
+        for s in sections
+    ]
+
+
+def held(section: Section) -> str:
+    """Return what a section holds: ``17 rows, 1 failed, 2 passed; 8 pictures``.
+
+    >>> held(Section("Cost", (Paragraph("Seven passes."),)))
+    'a paragraph'
+    """
+    charts = [block for block in section.blocks if isinstance(block, BarChart)]
+    tables = [block for block in section.blocks if isinstance(block, Table)]
+    curves = sum(isinstance(block, CurveChart | Plane) for block in section.blocks)
+    shown = sum(len(b.pictures) for b in section.blocks if isinstance(b, Album | Overlays))
+    outcomes = [bar.outcome for chart in charts for bar in chart.bars]
+    outcomes += [
+        cell for t in tables for row in t.rows for cell in row if isinstance(cell, Outcome)
+    ]
+    rows = sum(len(chart.bars) for chart in charts) + sum(len(table.rows) for table in tables)
+    counts = {"row": rows, "curve": curves, "picture": shown}
+    told = [several(count, what) for what, count in counts.items() if count]
+    told += [f"{outcomes.count(one)} {word}" for one, word in OUTCOMES.items() if one in outcomes]
+    return ", ".join(told) or "a paragraph"
 
 
 def _blocks(blocks: Sequence[Block], folder: Path) -> Iterator[Drawn]:
@@ -357,6 +384,7 @@ def _(block: Note, folder: Path) -> Drawn:  # noqa: ARG001 - as for all blocks
 
 @draw.register
 def _(block: Table, folder: Path) -> Drawn:  # noqa: ARG001 - as for all blocks
+    block = without_empty_columns(block)
     columns = list(zip(*block.rows, strict=True))
     best = [
         best_rows(column, block.best[k] if k < len(block.best) else "")
@@ -372,6 +400,7 @@ def _(block: Table, folder: Path) -> Drawn:  # noqa: ARG001 - as for all blocks
 
 @draw.register
 def _(block: BarChart, folder: Path) -> Drawn:  # noqa: ARG001 - as for all blocks
+    block = without_empty_columns(block)
     scale = Scale(block.low, block.high)
     names = [bar.name for bar in block.bars]
     rows = [
@@ -384,7 +413,9 @@ def _(block: BarChart, folder: Path) -> Drawn:  # noqa: ARG001 - as for all bloc
         )
         for place, bar in enumerate(block.bars)
     ]
-    content = BarTable(block, f"{block.low:g}", f"{block.high:g}", rows, _has_limits(block))
+    has_verdicts = any(bar.outcome is not None for bar in block.bars)
+    ends = (f"{block.low:g}", f"{block.high:g}")
+    content = BarTable(block, *ends, rows, _has_limits(block), has_verdicts)
     return Drawn("bar_table", content, block.level == "detail", block.title)
 
 
@@ -419,8 +450,10 @@ def _number(cell: Cell, digits: int, form: Form) -> tuple[str, str]:
 @draw.register
 def _(block: Album, folder: Path) -> Drawn:
     small = thumbnails(picture.path for picture in block.pictures if picture.path)
-    rows = [_picture(picture, small, folder) for picture in block.pictures]
-    return Drawn("album", {"album": block, "pictures": rows})
+    shown = [_picture(picture, small, folder) for picture in block.pictures]
+    left = iter(shown)
+    rows = [list(islice(left, count)) for count in block.rows]
+    return Drawn("album", {"album": block, "rows": rows, "pictures": shown})
 
 
 def _picture(picture: Picture, small: Mapping[str, str], folder: Path) -> pictures.Picture:

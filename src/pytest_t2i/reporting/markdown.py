@@ -8,7 +8,7 @@ from functools import singledispatch
 from typing import Any
 
 from pytest_t2i.data import Outcome, Undetected
-from pytest_t2i.reporting.audit_sections import at_level, table_cell_text
+from pytest_t2i.reporting.audit_sections import at_level, table_cell_text, without_empty_columns
 from pytest_t2i.reporting.baseline import baseline_sections, whose
 from pytest_t2i.reporting.formatting import (
     detector_names,
@@ -69,7 +69,8 @@ def section_lines(sections: Sequence[Section]) -> Iterator[str]:
 def whole_lines(sections: Sequence[Section]) -> Iterator[str]:
     """Yield the lines of sections with their titles, for a separate document."""
     for section in sections:
-        yield from (f"## {escape(section.title)}", "", *section_lines([section]))
+        if lines := list(section_lines([section])):
+            yield from (f"## {escape(section.title)}", "", *lines)
 
 
 @singledispatch
@@ -102,6 +103,7 @@ def _(block: CurveChart) -> list[str]:
 
 @_lines.register
 def _(block: Table) -> list[str]:
+    block = without_empty_columns(block)
     rows = [
         [_cell(cell, block.digits, block.style(k)) for k, cell in enumerate(row)]
         for row in block.rows
@@ -111,6 +113,7 @@ def _(block: Table) -> list[str]:
 
 @_lines.register
 def _(block: BarChart) -> list[str]:
+    block = without_empty_columns(block)
     title = f"{block.title} ({block.note})" if block.note else block.title
     if block.columns:
         title = block.note or block.title
@@ -219,7 +222,7 @@ def made(record: RunRecord) -> str:
         f" {early_stopping_words(record).capitalize()}." if early_stopping_words(record) else ""
     )
     distinct = f" Distinct pictures: {distinct_words(record)}." if record.distinct else ""
-    looks = f" Looked at before: {looks_words(record)}." if record.looked_at_before else ""
+    looks = f" Judged before: {looks_words(record)}." if record.looked_at_before else ""
     hanging = "".join(
         f" {escape(sentence(name))}: {escape(line)}." for name, line in hanging_lines(record)
     )

@@ -288,7 +288,7 @@ def _picture(image: ImageRecord, small: Mapping[str, str], folder: Path, prompt:
     return Picture(
         seed=image.seed,
         kind=_kind(first),
-        word=reason_words(first.said) if first else "not looked at",
+        word=reason_words(first.said) if first else "not examined",
         others=tuple(
             f"{name}: {said(d)}"
             for name, d in list(image.detections.items())[1:]

@@ -123,7 +123,7 @@ def _lines_on(pairs: Sequence[tuple[Check, Caveat]]) -> Iterator[str]:
     hanging = [check.subject for check, caveat in prompts if caveat.facts.get("hangs")]
     if prompts:
         named = f": {some(hanging, MOST_NAMED)}" if hanging else ""
-        verb = "hangs" if len(hanging) == 1 else "hang"
+        verb = "depends" if len(hanging) == 1 else "depend"
         what = prompts[0][1].facts["hangs_on"]
         yield f"{len(hanging)} of {len(prompts)} verdicts on prompts {verb} on {what}{named}"
 
@@ -144,13 +144,21 @@ def work_table(record: RunRecord) -> list[tuple[str, str]]:
     rows = list(_of_model(record)) if record.model else []
     if labelled := _labelled_total(record):
         rows.append(("Labelled by people", str(labelled)))
-    rows.append(("Looked at by a detector", str(work.detected)))
+    rows.append(("Examined by a detector", str(work.detected)))
     if work.judged:
         rows.append(("Answers of a judge", str(work.judged)))
     rows += [(sentence(name), line) for name, line in hanging_lines(record)]
+    rows += [
+        (f"Undetected by {name}", f"{sum(reasons.values())} of {total} images ({_listed(reasons)})")
+        for name, reasons, total in undetected_table(record)
+    ]
     if record.model:
         rows.append(("Time spent", duration(work.seconds)))
     return rows + [("Note", str(note)) for note in work.notes]
+
+
+def _listed(reasons: Mapping[str, int]) -> str:
+    return ", ".join(f"{reason}: {count}" for reason, count in reasons.items()) or "none"
 
 
 def _of_model(record: RunRecord) -> list[tuple[str, str]]:
@@ -166,10 +174,8 @@ def _of_model(record: RunRecord) -> list[tuple[str, str]]:
     ]
     if work.unreadable:
         rows.append(("Unreadable", str(work.unreadable)))
-    if words := distinct_words(record):
-        rows.append(("Distinct pictures", words))
     if looks := looks_words(record):
-        rows.append(("Looked at before", looks))
+        rows.append(("Judged before", looks))
     if work.probed:
         rows.append((f"Requests {TRYING}", str(work.probed)))
     if work.faults:
@@ -408,12 +414,14 @@ def undetected_table(record: RunRecord) -> list[tuple[str, dict[str, int], int]]
     return rows if any(reasons for _, reasons, _ in rows) else []
 
 
+UNREAD = "scheduler_values"
+"""Name of a fact that only programs read; its hash stands beside it."""
+
+
 def facts_table(values: Mapping[str, Any]) -> Table:
-    """Nested settings or provenance as rows; the last row names those without a value."""
-    rows = flattened(values)
-    unset = [name for name, value in rows if value in {"", "-"}]
-    others = [("not set", ", ".join(unset))] if unset else []
-    return [row for row in rows if row[0] not in unset] + others
+    """Return nested provenance as rows, without those that have no value or only programs read."""
+    rows = (row for row in flattened(values) if row[1] not in {"", "-"})
+    return [row for row in rows if row[0].rpartition(".")[2] != UNREAD]
 
 
 def flattened(values: Mapping[str, Any], prefix: str = "") -> Table:

@@ -224,7 +224,7 @@ def _lines(
     yield from ((line, {"yellow": True}) for line in _unreasoned(record))
     yield from summary_lines(sections)
     for name, words in hanging_lines(record):
-        yield f"{name}: {words}", {"yellow": "hangs on" in words}
+        yield f"{name}: {words}", {"yellow": "depends on" in words}
     if undetected := _undetected(record):
         yield undetected, {}
     yield _work(record), {}
@@ -234,7 +234,7 @@ def _lines(
         )
         yield f"distinct pictures: {words}", {"yellow": repeats}
     if looks := looks_words(record):
-        yield f"looked at before: {looks}", {"yellow": True}
+        yield f"judged before: {looks}", {"yellow": True}
 
 
 def _next(record: RunRecord, room: int, width: int | None) -> Iterator[str]:
@@ -337,7 +337,7 @@ def _undetected(record: RunRecord) -> str:
 
 def _failure(check: Check) -> str:
     if check.is_change:
-        since = " since the anchor" if check.against == "anchor" else ""
+        since = " since the anchor (first baseline)" if check.against == "anchor" else ""
         return f"  {check.metric} of {check.subject}{since}: {_grown(check)}"
     return (
         f"  {check.metric} of {check.subject}: {check.estimate:+.3f} "

@@ -136,7 +136,7 @@ def _reasons_of_failure(record: RunRecord) -> Iterator[str]:
     for against, words in (
         ("limit", "Outside the limits"),
         ("baseline", "Worse than the baseline"),
-        ("anchor", "Worse than the anchor"),
+        ("anchor", "Worse than the anchor (first baseline)"),
     ):
         failed = _failed([check for check in record.checks if check.against == against])
         if failed:

@@ -443,6 +443,10 @@ class Picture:
         return self.labelled or self.file
 
 
+COLUMNS = 6
+"""Largest number of pictures beside each other in an album of equal columns."""
+
+
 @dataclass(frozen=True, slots=True)
 class Album:
     """The pictures under one heading, folded away on the page unless the level is "body"."""
@@ -456,6 +460,27 @@ class Album:
     left_out: int = 0
     """Number of pictures that are not shown."""
     level: Level = "detail"
+    rows: tuple[int, ...] = ()
+    """Numbers of pictures of the rows that share columns at every width; () for one row that is
+    broken where the page ends."""
+
+    @classmethod
+    def side_by_side(cls, title: str, rows: Sequence[Sequence[Picture]], **more: Any) -> Album:
+        """Return an album in which pictures with the same place in their row share a column.
+
+        Args:
+            title: heading of the album.
+            rows: equally many pictures per row, as of the same seeds by each model.
+            more: further fields of the album.
+
+        >>> before, after = ([Picture(None, word)] * 8 for word in ("before", "after"))
+        >>> [picture.word for picture in Album.side_by_side("", [before, after]).pictures][5:8]
+        ['before', 'after', 'after']
+        """
+        starts = range(0, max(map(len, rows), default=0), COLUMNS)
+        bands = [row[first : first + COLUMNS] for first in starts for row in rows]
+        pictures = tuple(picture for band in bands for picture in band)
+        return cls(title, pictures, rows=tuple(map(len, bands)), **more)
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,6 +215,16 @@ def test_a_suite_names_its_model_detector_and_keys(folder, capsys, model, detect
     assert "next: pytest fairness\n" in capsys.readouterr().out
 
 
+def test_pictures_without_a_manifest_get_one_next(folder, capsys):
+    assert init("--model", "images:my pictures") == 0
+    told = "next: t2i list prompts fairness --manifest --images 40 > 'my pictures/manifest.csv'; "
+    assert told in capsys.readouterr().out
+    (folder / "my pictures").mkdir()
+    (folder / "my pictures/manifest.csv").write_text("file,prompt\n")
+    assert init("--model", "images:my pictures") == 0
+    assert "manifest.csv" not in capsys.readouterr().out
+
+
 def test_a_detector_that_is_named_is_written(folder):
     assert init("--model", "openai:m", "--detector", "fairface") == 0
     text = (folder / "pyproject.toml").read_text()

@@ -29,7 +29,7 @@ def test_prompts_go_from_male_to_female_and_those_without_a_score_come_last(reco
     assert [row.track.kind for row in group.rows] == ["male", "female", "plain"]
     assert group.rows[0].outcome is Outcome.FAIL
     assert group.rows[0].track.limits == (20.0, 80.0)
-    assert group.note == "1 lean male, 1 lean female, 1 without a clear image"
+    assert group.note == "1 mostly male, 1 mostly female, 1 without a clear image"
 
 
 def test_columns_are_of_about_the_same_height():

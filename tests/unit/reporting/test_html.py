@@ -196,7 +196,7 @@ def test_every_prompt_keeps_a_picture_however_large_the_run(record, monkeypatch)
 def test_sections_without_data_are_left_out(tmp_path):
     empty = RunRecord("2026-11-20T17:07:52+00:00", 1.0, "fair", {}, {}, {})
     page = Page(render_html(empty, tmp_path))
-    assert set(page.attributes("id")) == {"verdict", "facts", "meaning", "statement", "work"}
+    assert set(page.attributes("id")) == {"verdict", "facts", "meaning"}
     assert "this run only measured" in "\n".join(page.lines)
 
 

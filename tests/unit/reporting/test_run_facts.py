@@ -138,11 +138,10 @@ def test_facts_of_another_shape_break_no_page(record, provenance):
     assert "Labelled by" not in rows
 
 
-def test_settings_without_a_value_are_named_in_one_row():
-    nested = {"batch": None, "generation": {"steps": 4, "width": None}, "labels": (), "seed": 0}
-    assert facts_table({**nested, "mitigation": ""}) == [
+def test_what_has_no_value_or_only_programs_read_has_no_row():
+    nested = {"generation": {"steps": 4, "width": None}, "labels": (), "mitigation": ""}
+    model = {"model": {"scheduler_values": '{"beta": 1}', "scheduler_config": "sha256:0"}}
+    assert facts_table(nested | model) == [
         ("generation.steps", "4"),
-        ("seed", "0"),
-        ("not set", "batch, generation.width, labels, mitigation"),
+        ("model.scheduler_config", "sha256:0"),
     ]
-    assert facts_table({"seed": 0}) == [("seed", "0")]

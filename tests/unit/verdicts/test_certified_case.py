@@ -23,7 +23,7 @@ from pytest_t2i.verdicts.measurement import Measurement
 def test_a_range_or_none_is_said_in_words(low, high):
     words = CertifiedCase(low, high, Outcome.PASS, hangs=True, basis="all ages").words
     assert ("0.500" in words) == (low is not None)
-    assert words.endswith("the verdict hangs on the detector")
+    assert words.endswith("the verdict depends on the detector")
 
 
 SCORE = INFO["model_bias_score"]

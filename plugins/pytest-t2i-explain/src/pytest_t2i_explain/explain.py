@@ -129,7 +129,9 @@ class Explaining:
             try:
                 found = search.run()
             except CombinationError as error:
-                reasons[error.component] = f"no hybrid with it can be made: {error}"
+                reasons[error.component] = (
+                    f"no model with the old one in its place can be made: {error}"
+                )
                 self.say(f"{error.component} is not exchanged: {error}")
                 continue
             return self._excluded(replace(blank, found=found, planned=planned, made=workshop.made))
@@ -151,10 +153,11 @@ class Explaining:
             side = _side_there(recorded, base)
         except T2IError as error:
             raise T2IError(
-                f"the run's model {name!r} or its detector cannot be loaded, so that no hybrid can "
-                "be made. Name the model with --new MODEL, and its catalogue with --catalogue "
-                "FILE; a detector of a conftest.py is known to pytest alone: run the suite, and "
-                f"record the baseline, with --t2i-detector module:factory. The reason: {error}"
+                f"the run's model {name!r} or its detector cannot be loaded, so that no mixture of "
+                "old and new parts can be made. Name the model with --new MODEL, and its "
+                "catalogue with --catalogue FILE; a detector of a conftest.py is known to pytest "
+                "alone: run the suite, and record the baseline, with --t2i-detector "
+                f"module:factory. The reason: {error}"
             ) from None
         if differing := _other_parts(recorded, side):
             raise T2IError(
@@ -226,7 +229,7 @@ class Explaining:
         budget = "" if self.choices.budget is None else f", at most {self.choices.budget}"
         self.say(
             f"about {planned} images{price}{budget}: {search.prompts} prompts that grew most, "
-            f"{search.per_prompt} fresh seeds each, for each hybrid of old and new"
+            f"{search.per_prompt} fresh seeds each, for each mixture of old and new parts (hybrid)"
         )
         return planned
 

@@ -123,8 +123,9 @@ def _how(explanation: Explanation) -> str:
     names = ", ".join(each.prompt.id for each in explanation.grown.prompts)
     return (
         f"{explanation.found.images} images{f' of {names}' if names else ''} with fresh seeds, "
-        f"{explanation.found.per_hybrid} for each hybrid of the old and the new model; hybrids are "
-        "compared seed by seed, by an exact test. A wrong name has a probability of at most "
+        f"{explanation.found.per_hybrid} for each mixture of parts of the old and the new "
+        "model (hybrid); these are compared seed by seed, by an exact test. A wrong name has a "
+        "probability of at most "
         f"{explanation.level:.0%}."
     )
 

@@ -71,7 +71,7 @@ class NeutralityAudit(ContrastAudit):
     title = "Similarity gaps"
     reading = (
         "Similarity of a neutral prompt to its masculine variant minus to its feminine one: above "
-        "0 leans masculine, below 0 feminine. Every space has a scale of its own."
+        "0 it is nearer to the masculine one. Every space has a scale of its own."
     )
     scope = "Whether neutral prompts come out nearer to masculine or feminine ones."
 
@@ -132,7 +132,9 @@ class NeutralityAudit(ContrastAudit):
         """Return the gaps over all triplets and the joint test in words; "" without gaps."""
         gaps = [f"{row.dims['space']} {gap.estimate:+.3f}" for row, gap in _of_model(rows)]
         tested = f"; {_leaning(rows.of(LEANING))}" if rows.of(LEANING) else ""
-        return f"similarity gap (> 0 leans masculine): {', '.join(gaps)}{tested}" if gaps else ""
+        return (
+            f"similarity gap (> 0: nearer to masculine): {', '.join(gaps)}{tested}" if gaps else ""
+        )
 
     def blocks(self, rows: Rows, run: Any) -> Sequence[Block]:
         """Return a chart for each space and a table of all spaces."""

@@ -97,22 +97,10 @@ def card_contents(record: RunRecord) -> dict[str, Any]:
             "prompts": _prompts(record),
             "headlines": headlines(record),
             "metrics": _metrics(record),
-            "again": _again(record),
             "command": record.provenance.get("command", ""),
         }
     )
     return contents
-
-
-def _again(record: RunRecord) -> list[tuple[str, str]]:
-    """Return what a repetition needs: versions, the project's commit, and facts of the model."""
-    model = {"name": record.model} | dict(record.provenance.get("model", {}))
-    again = {
-        "measured by": f"{run_facts.TOOL} {run_facts.tool_version(record)}".strip(),
-        "commit of the project": run_facts.commit(record),
-        **{f"model: {name}": str(value) for name, value in model.items()},
-    }
-    return [(name, value or "not known") for name, value in again.items()]
 
 
 def _sampling(record: RunRecord) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from shutil import which
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from markupsafe import Markup
@@ -19,13 +19,10 @@ from markupsafe import Markup
 from pytest_t2i.errors import ConfigurationError, MissingExtraError, printable
 from pytest_t2i.files import write_whole
 from pytest_t2i.reporting.exports.cards import card_contents
-from pytest_t2i.reporting.first_screen import title_of
 from pytest_t2i.reporting.html import contents_of_page, page_environment
 from pytest_t2i.reporting.page import content_policy, own_source
 from pytest_t2i.reporting.pictures import PictureAlbum
 from pytest_t2i.reporting.run_facts import identity
-from pytest_t2i.reporting.verdict_section import headline
-from pytest_t2i.runs.record.picture_paths import portable
 from pytest_t2i.runs.record.record import RunRecord
 
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -179,43 +176,49 @@ def write_pdf(record: RunRecord, file: Path) -> bool:
         raise ConfigurationError("a PDF is about a model; this run tried detectors on images")
     library = page_environment()
     style = own_source(library, "style.css") + own_source(library, "document.css")
-    body = _body(record, file.parent)
-    content = printed(_document(record, body, style, {}), style)
+    context = _contents_on_paper(record, file.parent)
+    body = _as_on_paper("document_body.html.j2", context)
+    content = printed(_document(context, body, style, {}), style)
     counts_itself = b"WeasyPrint" in content
     pages = {} if counts_itself else pages_of(content)
     if pages:
-        content = printed(_document(record, body, style, pages), style)
+        content = printed(_document(context, body, style, pages), style)
     write_whole(file, content)
     return counts_itself or bool(pages)
 
 
-def _document(record: RunRecord, body: str, style: Markup, pages: Mapping[str, int]) -> str:
-    shown_of_run = portable(record)
-    return (
-        page_environment()
-        .get_template("document.html.j2")
-        .render(
-            record=shown_of_run,
-            title=title_of(shown_of_run),
-            headline=headline(shown_of_run),
-            identity=identity(shown_of_run),
-            stated=record.statement.rows(),
-            body=Markup(body),  # noqa: S704 - rendered by our own templates
-            contents=_contents(body),
-            pages=pages,
-            style=style,
-            policy=content_policy(style, "", "img-src data:"),
-        )
-    )
+def _document(
+    context: Mapping[str, Any], body: str, style: Markup, pages: Mapping[str, int]
+) -> str:
+    more = {
+        "body": Markup(body),  # noqa: S704 - rendered by our own templates
+        "contents": _contents(body),
+        "pages": pages,
+        "style": style,
+        "policy": content_policy(style, "", "img-src data:"),
+    }
+    return _as_on_paper("document.html.j2", {**context, **more})
 
 
-def _body(record: RunRecord, folder: Path) -> str:
-    """Return card and report as HTML, everything unfolded, without links to files."""
+def _contents_on_paper(record: RunRecord, folder: Path) -> dict[str, Any]:
+    """Return the variables of the templates of cover, card and report."""
     context = contents_of_page(record, folder)
-    context["albums"] = [_shortened(album) for album in context["albums"]]
-    context["is_on_paper"] = True
-    context["card"] = card_contents(record)
-    text = page_environment().get_template("document_body.html.j2").render(context)
+    return context | {
+        "albums": [_shortened(album) for album in context["albums"]],
+        "is_on_paper": True,
+        "card": card_contents(record),
+        "identity": identity(context["record"]),
+    }
+
+
+def body_on_paper(record: RunRecord, folder: Path) -> str:
+    """Return card and report as HTML."""
+    return _as_on_paper("document_body.html.j2", _contents_on_paper(record, folder))
+
+
+def _as_on_paper(template: str, context: Mapping[str, Any]) -> str:
+    """Render a template with everything unfolded, without links to files."""
+    text = page_environment().get_template(template).render(context)
     return OUTWARD.sub("", FOLDED.sub("<details open", text))
 
 

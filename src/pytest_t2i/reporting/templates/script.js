@@ -29,5 +29,5 @@ if (filter) {
 }
 // Folded tables are opened for printing; image grids stay folded, because they are too large.
 addEventListener("beforeprint", () => {
-  document.querySelectorAll("details.fold").forEach((one) => { one.open = true; });
+  document.querySelectorAll("details.fold, .folds:not(#images) > details").forEach((one) => { one.open = true; });
 });

@@ -333,7 +333,7 @@ def conditions(session: Session) -> dict[str, Any]:
     }
 
 
-SHOWN = 8
+SHOWN = 6
 """Largest number of pictures per prompt."""
 
 

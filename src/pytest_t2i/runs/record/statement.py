@@ -63,6 +63,11 @@ class Statement:
     annotators: str = ""
     pictures: str = ""
 
+    @property
+    def is_given(self) -> bool:
+        """Whether anything is stated."""
+        return any(asdict(self).values())
+
     def rows(self) -> list[tuple[str, str]]:
         """Return (title, text) of every field; BLANK for an empty one."""
         return [(TITLES[name], text or BLANK) for name, text in asdict(self).items()]

@@ -22,6 +22,7 @@ from pytest_t2i.runs.session.results import Results
 from pytest_t2i.runs.session.running_test import KnownOfTest
 from pytest_t2i.runs.session.selection import Comparison, SelectedTest
 from pytest_t2i.runs.session.session import Session
+from pytest_t2i.sections.words import several
 from pytest_t2i.statistics.group_sequential import SequentialTest
 from pytest_t2i.verdicts.caveats.seams import Question, why_void
 from pytest_t2i.verdicts.limits_file import LimitFiles
@@ -99,7 +100,9 @@ class Rounds:
         while open_:
             self._look(open_, at)
             # The first round makes images of all tests; later rounds only those of open tests.
-            self._round(f"round {at + 1}: {_tests(len(open_))} inconclusive", open_ if at else None)
+            self._round(
+                f"round {at + 1}, {several(len(open_), 'test')} open", open_ if at else None
+            )
             at += 1
             open_ = [
                 node
@@ -123,8 +126,8 @@ class Rounds:
         total = self.results.make_plan(tests)
         plan = total.beyond(self._asked)
         self._asked.update(total.needs)
-        if message:
-            self.runner.progress.say(f"{message}, {len(plan)} images asked for")
+        if message and plan.needs:
+            self.runner.progress.say(f"{message}: {several(len(plan), 'image')} more")
         self.runner.run(plan)
         self.results.forget()
 
@@ -153,7 +156,7 @@ class Rounds:
         if self.session.has_ready_pictures:
             remedy = OTHERS
         count = len(others)
-        words = f"{_tests(count)} {'was' if count == 1 else 'were'}"
+        words = f"{several(count, 'test')} {'was' if count == 1 else 'were'}"
         return JUDGED.format(tests=words, images=images, remedy=remedy)
 
     def _question(self, test: SelectedTest, tested: SequentialTest) -> list[Any]:
@@ -214,10 +217,6 @@ class Rounds:
         if whole:
             names = dict.fromkeys(test.function.rpartition("::")[2] for test in whole)
             self.runner.work.notes.append(WHOLE.format(tests=", ".join(names)))
-
-
-def _tests(count: int) -> str:
-    return f"{count} test{'s' * (count != 1)}"
 
 
 def stopped(tests: Iterable[SelectedTest]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class CertifiedCase:
         reach = "" if self.low is None else f" {self.low:.3f} to {self.high:.3f}"
         turned = ", if alike in every prompt"
         if self.hangs:
-            turned = ": the verdict hangs on the detector"
+            turned = ": the verdict depends on the detector"
         return f"at the detector's certified errors ({self.basis}){reach}{turned}"
 
 

@@ -15,7 +15,7 @@ from pytest_t2i.verdicts.caveats.seams import Question
 from pytest_t2i.verdicts.measurement import Against
 
 SEVERAL = (
-    "looked at before: {looks}. After several looks verdicts are wrong more often than at their "
+    "judged before: {looks}. After several such runs verdicts are wrong more often than at their "
     "level"
 )
 

@@ -42,7 +42,7 @@ LIMIT = Check(
     3, "<=", 0.05,
 )  # fmt: skip
 METRIC = "similarity_gap"
-LINE = "similarity gap (> 0 leans masculine): image +0.020, diff_pix +0.100"
+LINE = "similarity gap (> 0: nearer to masculine): image +0.020, diff_pix +0.100"
 
 
 def run(part=PART, checks=(LIMIT,)):

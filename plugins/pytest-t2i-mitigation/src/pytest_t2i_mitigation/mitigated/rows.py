@@ -93,15 +93,17 @@ def _prompt(member: Pictures, judge: Judge) -> Iterator[Row | blocks.Block]:
         yield Row("prompt_bias_score", neutral.id, "prompt", score, dims, {}, counts, absent)
         told.append(f"{male} male and {female} female {side}")
     files = [seen.images(neutral, member.seeds) for seen in (member.plain, member.mitigated)]
-    pairs = list(zip(member.seeds, *files, *labels, strict=True))[:KEPT_PAIRS]
-    pictures = tuple(
-        _picture(one, label, f"seed {seed}, {side}")
-        for seed, *both in pairs
-        for side, one, label in zip(known.BEFORE_AFTER, both[:2], both[2:], strict=True)
-    )
-    yield blocks.Album(
-        f"{neutral.id}, before and after", pictures, ", ".join(told), neutral.text,
-        2 * (len(member.seeds) - len(pairs)),
+    seeds = member.seeds[:KEPT_PAIRS]
+    pictures = [
+        [
+            _picture(one, label, f"seed {seed}, {side}")
+            for seed, one, label in zip(seeds, of_side, said, strict=False)
+        ]
+        for side, of_side, said in zip(known.BEFORE_AFTER, files, labels, strict=True)
+    ]
+    yield blocks.Album.side_by_side(
+        f"{neutral.id}, before and after", pictures, note=", ".join(told), text=neutral.text,
+        left_out=2 * (len(member.seeds) - len(seeds)),
     )  # fmt: skip
 
 

@@ -52,15 +52,23 @@ def _counts(said: Sequence[Detection]) -> str:
 
 
 def _before_and_after(folder: Path, prompt: str, made: Sequence[Pair]) -> sections.Section:
-    pictures = [
-        _picture(_kept(folder, image, f"seed-{pair.request.seed}-{side}"), said, (told, more))
-        for pair in made
-        for side, image, said, told, more in (
-            ("before", pair.plain, pair.said[0], f"seed {pair.request.seed}, before", ""),
-            ("after", pair.mitigated, pair.said[1], f"seed {pair.request.seed}, after", how(pair)),
+    rows = [
+        [
+            _picture(
+                _kept(folder, image, f"seed-{pair.request.seed}-{side}"),
+                said,
+                (f"seed {pair.request.seed}, {side}", more),
+            )
+            for pair, image, said, more in sides
+        ]
+        for side, sides in (
+            ("before", [(pair, pair.plain, pair.said[0], "") for pair in made]),
+            ("after", [(pair, pair.mitigated, pair.said[1], how(pair)) for pair in made]),
         )
     ]
-    album = sections.Album("Before and after, by seed", tuple(pictures), text=prompt, level="body")
+    album = sections.Album.side_by_side(
+        "Before and after, by seed", rows, text=prompt, level="body"
+    )
     return sections.Section("Before and after", (album,))
 
 
