@@ -302,15 +302,11 @@ def _made_in_one_go(requests: Sequence[Request]) -> Iterable[list[Request]]:
     return groups.values()
 
 
-@dataclass(frozen=True, slots=True)
-class MitigatedFactory:
-    """A factory, which can be pickled, of a model wrapped by a mitigation."""
-
-    factory: Factory
-    named: NamedMitigation
-    encoder: Callable[[], Encoder] | None = None
-    """Loads the encoder of a mitigation that compares pictures."""
-
-    def __call__(self, options: LoadOptions) -> Mitigated:
-        """Load the model and wrap it."""
-        return Mitigated(self.factory(options), self.named, self.encoder)
+def load_mitigated(
+    factory: Factory,
+    named: NamedMitigation,
+    encoder: Callable[[], Encoder] | None,
+    options: LoadOptions,
+) -> Mitigated:
+    """Load a model and wrap it; ``encoder`` loads that of a mitigation that compares pictures."""
+    return Mitigated(factory(options), named, encoder)

@@ -25,8 +25,8 @@ from pytest_t2i.adapters.endpoints.paid_requests import CountedPart
 from pytest_t2i.adapters.endpoints.spending import RunCounts, Spending
 from pytest_t2i.adapters.mitigations import (
     Mitigated,
-    MitigatedFactory,
     NamedMitigation,
+    load_mitigated,
     load_mitigation,
 )
 from pytest_t2i.adapters.registry import (
@@ -210,9 +210,9 @@ class Components:
         """A model's factory; a model behind HTTP counts its failures and costs."""
         if adapter == PIPELINES:
             return factory
-        from pytest_t2i.adapters.endpoints.counting_factory import CountingFactory
+        from pytest_t2i.adapters.endpoints.counting_factory import load_counted
 
-        return CountingFactory(factory, self.counts, self.spending, adapter)
+        return partial(load_counted, factory, self.counts, self.spending, adapter)
 
     def _versioned(self, model: TextToImage) -> TextToImage:
         """Determine the version of a model behind HTTP; its fingerprint depends on it."""
@@ -361,7 +361,7 @@ class Components:
             if compared_by:
                 factory_of_encoder, encoder_options = self._elsewhere("encoder", compared_by[0])
                 encoder = partial(factory_of_encoder, encoder_options)
-            wrapped = MitigatedFactory(wrapped, mitigating.named, encoder)
+            wrapped = partial(load_mitigated, wrapped, mitigating.named, encoder)
         if self.settings.detect_where == "worker":
             if judges := [name for name in self.detector_names if name.startswith(JUDGE)]:
                 raise ConfigurationError(

@@ -6,12 +6,13 @@ import hashlib
 import pickle
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import fakes
 import pytest
 
-from pytest_t2i.adapters.mitigations import Mitigated, MitigatedFactory, load_mitigation
+from pytest_t2i.adapters.mitigations import Mitigated, load_mitigated, load_mitigation
 from pytest_t2i.adapters.registry import Registry
 from pytest_t2i.data import Attribute, Request, Variation
 from pytest_t2i.errors import ConfigurationError, GenerationError, UnknownNameError
@@ -232,7 +233,7 @@ def test_another_family_is_told_what_fits(model, given):
 
 
 def test_a_model_in_another_process_is_mitigated_too():
-    recipe = pickle.loads(pickle.dumps(MitigatedFactory(fakes.biased, named())))
+    recipe = pickle.loads(pickle.dumps(partial(load_mitigated, fakes.biased, named(), None)))
     asked = [request(seed) for seed in range(8)]
     here = Mitigated(fakes.biased(None), named()).generate(asked)
     assert pixels(recipe(LoadOptions()).generate(asked)) == pixels(here)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pytest_t2i.adapters.endpoints.endpoint_model import EndpointModel, takes_none
 from pytest_t2i.adapters.endpoints.spending import RunCounts, Spending
 from pytest_t2i.adapters.registry import Factory
@@ -11,27 +9,25 @@ from pytest_t2i.data import EMPTY
 from pytest_t2i.protocols import LoadOptions, TextToImage
 
 
-@dataclass(frozen=True, slots=True)
-class CountingFactory:
-    """A factory that gives a model the run's counters."""
+def load_counted(
+    factory: Factory,
+    faults: RunCounts,
+    spending: Spending | None,
+    name: str,
+    options: LoadOptions,
+) -> TextToImage:
+    """Load a model by the factory of this name, and give it the run's counters.
 
-    factory: Factory
-    faults: RunCounts
-    spending: Spending | None
-    """None where no price is known."""
-    name: str
-    """Name of the factory."""
-
-    def __call__(self, options: LoadOptions) -> TextToImage:
-        """Load the model; a model that is no endpoint stays as it is."""
-        model: TextToImage = self.factory(options)
+    A model that is no endpoint stays as it is; ``spending`` is None where no price is known.
+    """
+    model: TextToImage = factory(options)
+    if isinstance(model, EndpointModel):
+        model.faults, model.spending = faults, spending
+        model.most_seed = options.extra.get("most_seed")
+        model.extra = EMPTY  # an object of a script may have those of another run
+    if extra := options.extra.get("call"):
         if isinstance(model, EndpointModel):
-            model.faults, model.spending = self.faults, self.spending
-            model.most_seed = options.extra.get("most_seed")
-            model.extra = EMPTY  # an object of a script may have those of another run
-        if extra := options.extra.get("call"):
-            if isinstance(model, EndpointModel):
-                model.take_extra(extra)
-            elif "extra" not in getattr(model, "provenance", {}):
-                raise takes_none(options.source or self.name, extra)
-        return model
+            model.take_extra(extra)
+        elif "extra" not in getattr(model, "provenance", {}):
+            raise takes_none(options.source or name, extra)
+    return model

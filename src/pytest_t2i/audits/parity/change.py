@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -47,13 +46,6 @@ NAMED = 8
 """Largest number of prompts named on each side."""
 
 
-class Sides(NamedTuple):
-    """What the recorded images of a prompt show, and those of this run."""
-
-    before: Tally
-    after: Tally
-
-
 @dataclass(frozen=True)
 class Pairs:
     """Prompts of a run, each with its record in a baseline, as a score counts them."""
@@ -86,8 +78,9 @@ class Pairs:
         return np.array([places.get(word, -1) for word in words], dtype=int)  # type: ignore[arg-type]
 
     @cached_property
-    def sides(self) -> list[Sides]:
-        return [Sides(*map(self._tally, pair)) for pair in zip(*self.labels, strict=True)]
+    def sides(self) -> list[tuple[Tally, Tally]]:
+        pairs = zip(*self.labels, strict=True)
+        return [(self._tally(before), self._tally(after)) for before, after in pairs]
 
     def _tally(self, numbers: np.ndarray) -> Tally:
         return Tally.even(np.bincount(numbers[numbers >= 0], minlength=len(self.groups)))

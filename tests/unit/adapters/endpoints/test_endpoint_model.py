@@ -11,6 +11,7 @@ import time
 import traceback
 from collections import Counter
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -32,7 +33,7 @@ from pytest_t2i.adapters.endpoints.answers import (
     fault,
     fault_of,
 )
-from pytest_t2i.adapters.endpoints.counting_factory import CountingFactory
+from pytest_t2i.adapters.endpoints.counting_factory import load_counted
 from pytest_t2i.adapters.endpoints.http_client import Call, HttpClient
 from pytest_t2i.adapters.endpoints.parallel_calls import Pace
 from pytest_t2i.adapters.endpoints.services import hugging_face, openai_images
@@ -202,7 +203,7 @@ def test_a_model_of_a_script_has_the_further_fields_of_its_latest_run():
             return {"prompt": request.prompt}
 
     model = Grey("m", "http://127.0.0.1:1/v1")
-    factory = CountingFactory(lambda _: model, RunCounts(Path("none")), None, "grey")
+    factory = partial(load_counted, lambda _: model, RunCounts(Path("none")), None, "grey")
     assert factory(LoadOptions(extra={"call": {"a": 1}})).extra == {"a": 1}
     assert factory(LoadOptions()).extra == {}
 
