@@ -1,15 +1,14 @@
-"""The page of models, written from diffusers' classes, the adapter and the catalogue."""
+"""The table of models, written from diffusers' classes and the adapter."""
 
 from __future__ import annotations
 
+import csv
 import inspect
+import io
 import sys
-import tomllib
 import warnings
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,8 @@ from pytest_t2i.adapters.models.modular import parameters_of
 from pytest_t2i.adapters.models.pipelines import IMAGE_OPTIONAL, half_of_class
 from pytest_t2i.adapters.models.prompt_embeddings import family_of
 
-PAGE = Path(__file__).parents[1] / "models.md"
+TABLE = Path(__file__).parents[1] / "classes.csv"
 TESTS = Path(__file__).parents[2] / "tests"
-MARKS = {
-    name: (f"<!-- {name}: written by docs/tools/write.py -->", f"<!-- end of {name} -->")
-    for name in ("classes", "others", "aliases")
-}
 LACKING = {
     "KolorsPAGPipeline": "needs the package sentencepiece",
     "KolorsPipeline": "needs the package sentencepiece",
@@ -120,30 +115,22 @@ def reason(name: str, kind: Any) -> str | None:
     return "needs a picture" if "image" in parameters and name not in OPTIONAL else None
 
 
-def page() -> str:
-    """The page as it is, with fresh tables."""
-    text = PAGE.read_text(encoding="utf-8")
-    for name, rows in (("classes", class_rows()), ("others", other_rows()), ("aliases", aliases())):
-        begin, end = MARKS[name]
-        before, _, rest = text.partition(begin)
-        _, _, after = rest.partition(end)
-        text = f"{before}{begin}\n" + "\n".join(rows) + f"\n{end}{after}"
-    return text
-
-
 HEAD = (
     "class", "guidance", "on a GPU", "rewrites", "observed", "mitigation stages", "a call",
-    "tested",
+    "tested", "why it makes no picture from a prompt",
 )  # fmt: skip
 
 
-def class_rows() -> Iterator[str]:
-    """One row for each class that makes pictures from a prompt."""
-    yield _row(HEAD)
-    yield _row(["---"] * len(HEAD))
+def table() -> str:
+    """One row for each class that takes a prompt, as CSV."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(HEAD)
     for name, kind in classes().items():
-        if reason(name, kind) is None:
-            yield _row([f"`{name}`", *_cells(name, kind)])
+        why = reason(name, kind)
+        cells = _cells(name, kind) if why is None else [""] * (len(HEAD) - 2)
+        writer.writerow([name, *cells, why or ""])
+    return out.getvalue()
 
 
 def _cells(name: str, kind: Any) -> list[str]:
@@ -158,9 +145,9 @@ def _cells(name: str, kind: Any) -> list[str]:
     stages = (stage for stage in REWRITINGS if stage.argument in calls.accepted)
     is_family = calls.family is not None
     return [
-        f"the part `{guider}`" if guider else f"`{calls.guidance}`" if calls.guidance else "none",
+        f"the part {guider}" if guider else calls.guidance or "none",
         "" if half is None else str(half).removeprefix("torch."),
-        next((f"`{stage.argument}`" for stage in stages), ""),
+        next((stage.argument for stage in stages), ""),
         "all" if is_family else "last" if "callback_on_step_end" in calls.accepted else "",
         ", ".join(_stages(pipeline)),
         "1" if name in ONE_AT_A_TIME else "any" if is_family else "",
@@ -178,30 +165,3 @@ def _stages(pipeline: Any) -> list[str]:
             if isinstance(families, tuple) and isinstance(stage, str) and bases & {*families}:
                 stages.add(stage)
     return sorted(stages)
-
-
-def other_rows() -> Iterator[str]:
-    """The classes that make no picture from a prompt alone, by reason."""
-    by_reason: dict[str, list[str]] = {}
-    for name, kind in classes().items():
-        if (words := reason(name, kind)) is not None:
-            by_reason.setdefault(words, []).append(f"`{name}`")
-    yield _row(["why not", "classes"])
-    yield _row(["---", "---"])
-    for words, names in sorted(by_reason.items()):
-        yield _row([words, ", ".join(names)])
-
-
-def aliases() -> Iterator[str]:
-    """The models of the catalogue that ships, with their settings."""
-    text = files("pytest_t2i.adapters").joinpath("catalogue.toml").read_text(encoding="utf-8")
-    yield _row(["alias", "hub id", "steps", "guidance", "size", "source of the settings"])
-    yield _row(["---"] * 6)
-    for alias, model in tomllib.loads(text)["models"].items():
-        values = [str(model.get(key, "")) for key in ("steps", "guidance", "size", "source")]
-        values[1] = f"{float(values[1]):g}" if values[1] else ""
-        yield _row([f"`{alias}`", f"`{model['path']}`", *values])
-
-
-def _row(cells: Any) -> str:
-    return f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in cells)} |"

@@ -17,7 +17,7 @@ def main(arguments: list[str]) -> int:
     wanted = {
         packages_picture.PICTURE: packages_picture.draw(),
         option_table.PAGE: option_table.page(),
-        model_table.PAGE: model_table.page(),
+        model_table.TABLE: model_table.table(),
     }
     stale = [
         path

@@ -3,7 +3,7 @@
 A local server plays the judge. A run that is killed at any moment loses the answers that it was
 waiting for; no answer that it had is asked for again, and no run spends more than its budget.
 
-    PYTHONPATH=tests python tests/trials/run.py judge-kills judge-versions judge-answers
+    PYTHONPATH=tests:plugins/pytest-t2i-origins/tests python tests/trials/run.py judge-kills
 """
 
 from __future__ import annotations
