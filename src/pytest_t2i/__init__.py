@@ -144,10 +144,10 @@ if TYPE_CHECKING:
     from pytest_t2i.protocols import TextToImage as TextToImage
     from pytest_t2i.protocols import Varying as Varying
     from pytest_t2i.protocols import people_of as people_of
-    from pytest_t2i.reading import decode_json as decode_json
-    from pytest_t2i.reading import quoted as quoted
-    from pytest_t2i.reading import read_text as read_text
-    from pytest_t2i.reading import read_toml as read_toml
+    from pytest_t2i.read_files import decode_json as decode_json
+    from pytest_t2i.read_files import quoted as quoted
+    from pytest_t2i.read_files import read_text as read_text
+    from pytest_t2i.read_files import read_toml as read_toml
     from pytest_t2i.reporting.html import write_page as write_page
     from pytest_t2i.reporting.page import SelfContainedPage as SelfContainedPage
     from pytest_t2i.runs.record.picture_paths import locate_pictures as locate_pictures
@@ -248,7 +248,7 @@ _HOMES = {
     "errors": (
         "FileFormatError", "GenerationError", "LanguageError", "MalformedAnswerError", "T2IError",
     ),
-    "reading": ("decode_json", "quoted", "read_text", "read_toml"),
+    "read_files": ("decode_json", "quoted", "read_text", "read_toml"),
     "files": ("user_path", "write_whole"),
     "prompts": (
         "Axis", "CaptionFile", "Grammar", "Reference", "Stereotype", "Word", "intersection",

@@ -17,7 +17,7 @@ SUBPACKAGES = (
 )  # fmt: skip
 """From the bottom to the top; a subpackage may use itself and what stands before it."""
 GROUND = (
-    "data", "errors", "files", "option_names", "protocols", "reading", "settings",
+    "data", "errors", "files", "option_names", "protocols", "read_files", "settings",
 )  # fmt: skip
 """Modules of the root: the lowest subpackage."""
 

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_t2i.prompts import captions
 from pytest_t2i.prompts.captions import is_neutral
-from pytest_t2i.reading import read_toml
+from pytest_t2i.read_files import read_toml
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "captions"
 GCC, COCO = "gcc_val_neutral_person.txt", "coco_val2017_neutral_person.txt"

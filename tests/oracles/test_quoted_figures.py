@@ -15,7 +15,7 @@ from quotes import NUMBER, REPOSITORY, Sentence, figures, paths, sentences, text
 
 from pytest_t2i import axes, stereotypes
 from pytest_t2i.cli.reproduce import reproduction
-from pytest_t2i.reading import convert, read_toml
+from pytest_t2i.read_files import convert, read_toml
 
 HERE = Path(__file__).parent / "published"
 TABLE = Path(__file__).parent / "quotes.toml"

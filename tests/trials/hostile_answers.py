@@ -31,7 +31,7 @@ from pytest_t2i.adapters.endpoints.spending import Spending
 from pytest_t2i.data import Money, Request
 from pytest_t2i.errors import GenerationError
 from pytest_t2i.protocols import AnswerLimits, LoadOptions
-from pytest_t2i.reading import read_toml
+from pytest_t2i.read_files import read_toml
 
 WANTED = (
     "each answer has its one outcome, none takes longer than its deadline, what was answered with "

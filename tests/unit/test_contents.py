@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_t2i.adapters.picture_files import picture_in
-from pytest_t2i.reading import content_of
+from pytest_t2i.read_files import content_of
 
 LFS = "a Git LFS pointer (`git lfs pull` fetches the file)"
 ANNEX = "a git-annex pointer (`git annex get` fetches the file)"

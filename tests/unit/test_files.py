@@ -12,10 +12,10 @@ from typing import Literal
 import msgspec
 import pytest
 
-from pytest_t2i import files, reading
+from pytest_t2i import files, read_files
 from pytest_t2i.adapters.tables import read_csv
 from pytest_t2i.errors import FileFormatError, StoreError, T2IError
-from pytest_t2i.reading import convert, parse_json, read_json, read_text, read_toml
+from pytest_t2i.read_files import convert, parse_json, read_json, read_text, read_toml
 
 
 class Record(msgspec.Struct, forbid_unknown_fields=True):
@@ -123,7 +123,7 @@ def test_files_that_are_none(tmp_path, monkeypatch):
         read_text(tmp_path / "bytes")
     with pytest.raises(FileFormatError, match="cannot be read"):
         read_text(tmp_path / "a\0b")
-    monkeypatch.setattr(reading, "MOST_BYTES", 1)
+    monkeypatch.setattr(read_files, "MOST_BYTES", 1)
     with pytest.raises(FileFormatError, match="at most 0 MiB"):
         read_text(tmp_path / "bytes")
 
@@ -180,7 +180,7 @@ def test_what_no_toml_is_is_refused_in_seconds(tmp_path, text):
         read_toml(tmp_path / "a.toml")
 
 
-LONG = "x" * (reading.MOST_TEXT + 1)
+LONG = "x" * (read_files.MOST_TEXT + 1)
 
 
 @pytest.mark.parametrize("text", [f'["{LONG}"]', f'{{"a": ["{LONG}"]}}', f'{{"{LONG}": 1}}'])
@@ -191,7 +191,7 @@ def test_a_text_without_an_end_is_refused(tmp_path, text):
 
 
 def test_a_large_toml_file_is_refused_before_it_is_parsed(tmp_path):
-    (tmp_path / "a.toml").write_text("#" * (reading.MOST_TOML + 1))
+    (tmp_path / "a.toml").write_text("#" * (read_files.MOST_TOML + 1))
     with pytest.raises(FileFormatError, match="at most 4 MiB"):
         read_toml(tmp_path / "a.toml")
 
@@ -296,7 +296,7 @@ def test_a_key_that_stands_twice_is_no_json_of_ours(tmp_path):
 RACE = """
 import dataclasses, sys, threading
 from pathlib import Path
-from pytest_t2i.reading import convert
+from pytest_t2i.read_files import convert
 
 sys.setswitchinterval(1e-6)
 PLAIN = {f"f{k}": [{"x": 1}] for k in range(20)}

@@ -69,7 +69,7 @@ from pytest_t2i.data import GenerationSettings, Money, Name
 from pytest_t2i.errors import ConfigurationError, FileFormatError, blamed, shown
 from pytest_t2i.files import stamp
 from pytest_t2i.protocols import Calibrated, LoadOptions
-from pytest_t2i.reading import convert, read_toml
+from pytest_t2i.read_files import convert, read_toml
 from pytest_t2i.settings import lora, merged, price
 
 FACES = "faces"

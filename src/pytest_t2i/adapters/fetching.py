@@ -18,7 +18,7 @@ from pytest_t2i.adapters.identity import cache_file
 from pytest_t2i.adapters.loading import load_failure, needs
 from pytest_t2i.errors import ConfigurationError, ModelLoadError, StoreError
 from pytest_t2i.files import explain, temporary_beside
-from pytest_t2i.reading import read_toml
+from pytest_t2i.read_files import read_toml
 
 MEGABYTE = 1e6
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pytest_t2i.adapters.black_or_unreadable import picture_digest, refusing_cut_files
-from pytest_t2i.reading import PICTURE, content_of
+from pytest_t2i.read_files import PICTURE, content_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pytest_t2i.errors import FileFormatError, nearest, printable, some
 from pytest_t2i.files import FORMULA, NAME, inside
-from pytest_t2i.reading import MARKUP, content_of, read_text
+from pytest_t2i.read_files import MARKUP, content_of, read_text
 
 
 class CsvRow(NamedTuple):

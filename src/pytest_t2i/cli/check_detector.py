@@ -46,8 +46,8 @@ from pytest_t2i.metrics.stereotypes import attribute_log_odds
 from pytest_t2i.prompts.stereotypes import builtin_stereotypes, check_descriptions
 from pytest_t2i.reporting.audit_sections import table_cell_text
 from pytest_t2i.reporting.terminal import terminal_lines
-from pytest_t2i.runs.session.judges import judge_notes, recorded_judge
 from pytest_t2i.runs.session.session import Session
+from pytest_t2i.runs.session.vlm_judges import judge_notes, recorded_judge
 from pytest_t2i.sections import Section
 from pytest_t2i.settings import whole
 from pytest_t2i.statistics.detector_errors import CellErrors, differential_errors

@@ -20,7 +20,7 @@ from pytest_t2i.errors import ConfigurationError, shown, some
 from pytest_t2i.files import write_whole
 from pytest_t2i.prompts import Axis, builtin_axes
 from pytest_t2i.protocols import Calibrated
-from pytest_t2i.reading import quoted, read_text
+from pytest_t2i.read_files import quoted, read_text
 from pytest_t2i.runs.record.statement import MEANINGS, PYPROJECT, TABLE
 from pytest_t2i.settings import names, text
 

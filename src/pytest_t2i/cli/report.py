@@ -12,11 +12,11 @@ from pytest_t2i.cli.support.arguments import path
 from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.audit_sections import labelled_pictures
-from pytest_t2i.runs.record.beside import files_beside
 from pytest_t2i.runs.record.manifest import manifest_beside, rendered_anew
 from pytest_t2i.runs.record.picture_paths import check_labelled_pictures, exists, locate_pictures
 from pytest_t2i.runs.record.read_run import read_run
 from pytest_t2i.runs.record.record import RunRecord
+from pytest_t2i.runs.record.sections_files import files_beside
 from pytest_t2i.runs.record.statement import PYPROJECT, TABLE, Statement, read_statement
 
 

@@ -23,7 +23,7 @@ from pytest_t2i.cli.run import as_if_here, suites_folder
 from pytest_t2i.cli.support.arguments import say
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.generation.check_weights import is_in_hub_cache
-from pytest_t2i.reading import convert, read_toml
+from pytest_t2i.read_files import convert, read_toml
 
 TELLS_PROGRESS = True
 PAPERS = ("lyu", "oasis", "wu", "thesis")

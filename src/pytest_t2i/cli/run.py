@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.option_names import GROUPS, LOADED, OPTIONS, TYPED
-from pytest_t2i.reading import read_toml
+from pytest_t2i.read_files import read_toml
 
 if TYPE_CHECKING:
     pass

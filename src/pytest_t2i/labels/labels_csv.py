@@ -17,7 +17,7 @@ from pytest_t2i.errors import ConfigurationError, FileFormatError, StoreError
 from pytest_t2i.files import FileLock, explain, outside, write_whole
 from pytest_t2i.labels.label import Label, Labels, reader_of
 from pytest_t2i.labels.vocabulary import Vocabulary, keep_vocabulary, vocabulary_of
-from pytest_t2i.reading import TABLE, check_length, content_of, read_text
+from pytest_t2i.read_files import TABLE, check_length, content_of, read_text
 
 LOG_NAME = ".labels.log"
 

@@ -17,7 +17,7 @@ from pytest_t2i.labels.consensus import agreed, by_file
 from pytest_t2i.labels.label import ADJUDICATED, UNSETTLED, Label
 from pytest_t2i.labels.labels_csv import EXPECTED, FILE_NAME, read_labels
 from pytest_t2i.labels.vocabulary import Vocabulary, vocabulary_of
-from pytest_t2i.reading import TABLE, content_of
+from pytest_t2i.read_files import TABLE, content_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -15,7 +15,7 @@ import msgspec
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
 from pytest_t2i.files import write_whole
 from pytest_t2i.labels.label import ADJUDICATED, LOW_QUALITY, OTHERS
-from pytest_t2i.reading import convert, quoted, read_toml
+from pytest_t2i.read_files import convert, quoted, read_toml
 
 VOCABULARY_FILE = "labels.toml"
 """File beside labels.csv with the vocabulary, if it is not the paper's."""

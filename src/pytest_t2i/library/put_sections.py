@@ -8,9 +8,9 @@ from typing import Any
 
 from pytest_t2i.data import EMPTY
 from pytest_t2i.reporting import write_all
-from pytest_t2i.runs.record.beside import sections_file
 from pytest_t2i.runs.record.manifest import add_outputs, manifest_beside, rendered_anew
 from pytest_t2i.runs.record.read_run import read_run
+from pytest_t2i.runs.record.sections_files import sections_file
 from pytest_t2i.sections import Section
 
 

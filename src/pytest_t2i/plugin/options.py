@@ -164,7 +164,7 @@ def ini_text(config: pytest.Config, key: str, between: str = ",") -> str:
 
 
 def _native(config: pytest.Config, key: str) -> Any:
-    from pytest_t2i.reading import read_toml
+    from pytest_t2i.read_files import read_toml
 
     table = read_toml(config.inipath) if config.inipath else {}
     if config.inipath and config.inipath.name == "pyproject.toml":

@@ -12,7 +12,7 @@ from pytest_t2i.data import Prompt, Variant
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.prompts.axes import builtin_axes
 from pytest_t2i.prompts.captions import NO_PLURAL, plural, triplet
-from pytest_t2i.reading import read_toml
+from pytest_t2i.read_files import read_toml
 
 Pair = tuple[str, str]
 """The feminine and the masculine text."""

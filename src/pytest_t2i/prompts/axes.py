@@ -24,7 +24,7 @@ from pytest_t2i.errors import (
 from pytest_t2i.files import MOST_TEXT
 from pytest_t2i.prompts.grammar import INDICATORS, named_in, put_before, swap_person, with_article
 from pytest_t2i.prompts.languages import MARK, NO_FORMS, Grammar, Word
-from pytest_t2i.reading import convert, read_toml
+from pytest_t2i.read_files import convert, read_toml
 
 PLACEHOLDERS = ("{a word}", "{word}")
 """The marks in a template that stand for the concept."""

@@ -16,7 +16,7 @@ from pytest_t2i.data import Prompt, Triplet, Variant
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.files import stamp
 from pytest_t2i.prompts.grammar import swap_person
-from pytest_t2i.reading import check_length, parse_json, read_text, read_toml
+from pytest_t2i.read_files import check_length, parse_json, read_text, read_toml
 
 NO_PLURAL = frozenset(
     ("she", "her", "hers", "herself", "he", "his", "him", "himself", "u", "me", "i", "mr", "myself")

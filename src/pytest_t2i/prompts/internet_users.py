@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from pytest_t2i.errors import FileFormatError
-from pytest_t2i.reading import convert, read_toml
+from pytest_t2i.read_files import convert, read_toml
 
 FORM = """\
 source = "World Population Review 2024"

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_t2i.data import EMPTY, Prompt
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError, shown
 from pytest_t2i.files import user_path
-from pytest_t2i.reading import convert, read_toml
+from pytest_t2i.read_files import convert, read_toml
 
 UNIFORM = "uniform"
 BUILT_IN = {"oasis": "oasis_shares.toml"}

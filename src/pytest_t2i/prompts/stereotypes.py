@@ -16,7 +16,7 @@ from pytest_t2i.data import Attribute, Name, Prompt, Prone
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError, shown
 from pytest_t2i.prompts.axes import Axis, builtin_axes
 from pytest_t2i.prompts.grammar import put_before
-from pytest_t2i.reading import convert, read_toml
+from pytest_t2i.read_files import convert, read_toml
 
 
 @dataclass(frozen=True, slots=True)

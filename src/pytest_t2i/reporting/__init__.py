@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import write_whole
-from pytest_t2i.runs.record.beside import files_beside
 from pytest_t2i.runs.record.picture_paths import as_kept
 from pytest_t2i.runs.record.record import RunRecord
+from pytest_t2i.runs.record.sections_files import files_beside
 
 RUN, COMPARISON = "run.json", "compare.json"
 """Files of numbers: a folder of index.html and summary.md holds one of them."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from pytest_t2i.adapters.registry import Registries, brought_by_companion
 from pytest_t2i.data import Outcome
 from pytest_t2i.files import from_here
-from pytest_t2i.runs.record.beside import SectionsFile
 from pytest_t2i.runs.record.record import RunRecord
+from pytest_t2i.runs.record.sections_files import SectionsFile
 
 COMMAND = "explain"
 

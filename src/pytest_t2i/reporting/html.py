@@ -34,9 +34,9 @@ from pytest_t2i.reporting.hint import hint
 from pytest_t2i.reporting.html_blocks import drawn
 from pytest_t2i.reporting.page import content_policy, environment, own_source
 from pytest_t2i.reporting.pictures import Grid, Picture, PictureAlbum
-from pytest_t2i.runs.record.beside import SectionsFile
 from pytest_t2i.runs.record.picture_paths import portable
 from pytest_t2i.runs.record.record import PromptRecord, RunRecord
+from pytest_t2i.runs.record.sections_files import SectionsFile
 from pytest_t2i.sections import Section
 from pytest_t2i.sections.words import p_words
 from pytest_t2i.verdicts.check import Check

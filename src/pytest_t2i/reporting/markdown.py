@@ -35,9 +35,9 @@ from pytest_t2i.reporting.run_facts import (
     who_set_limits,
 )
 from pytest_t2i.reporting.verdict_section import headline
-from pytest_t2i.runs.record.beside import SectionsFile
 from pytest_t2i.runs.record.picture_paths import portable
 from pytest_t2i.runs.record.record import RunRecord
+from pytest_t2i.runs.record.sections_files import SectionsFile
 from pytest_t2i.sections import (
     Album,
     BarChart,

@@ -15,7 +15,7 @@ from pytest_t2i.verdicts.check import Check, checked, current, record_check
 from pytest_t2i.verdicts.limit import operator_of
 from pytest_t2i.verdicts.limits_file import MARGIN
 from pytest_t2i.verdicts.measurement import TOLERATED, Against, Change, Measurement, Sign
-from pytest_t2i.verdicts.reach import Found
+from pytest_t2i.verdicts.reach_verdict import Found
 
 ANCHOR_MARGIN = 0.05
 """Growth since the anchor that is tolerated where the limits file states no margin: a permutation

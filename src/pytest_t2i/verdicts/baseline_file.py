@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 from pytest_t2i.data import EMPTY, Count, Moment, Prompt, Undetected, digest, sign_of
 from pytest_t2i.errors import BaselineMismatchError, FileFormatError
 from pytest_t2i.files import write_whole
-from pytest_t2i.reading import convert, read_json
+from pytest_t2i.read_files import convert, read_json
 
 SCHEMA = "pytest-t2i/baseline/1"
 UNDETECTED = "undetected:"

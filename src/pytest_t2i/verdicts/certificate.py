@@ -13,7 +13,7 @@ import msgspec
 from pytest_t2i.data import Count, Number, Undetected
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import write_whole
-from pytest_t2i.reading import convert, read_json
+from pytest_t2i.read_files import convert, read_json
 
 if TYPE_CHECKING:
     from pytest_t2i.statistics.detector_errors import ErrorRates

@@ -36,7 +36,7 @@ from pytest_t2i.verdicts.measurement import (
     Measurement,
     Sign,
 )
-from pytest_t2i.verdicts.reach import Found, Reached, reach
+from pytest_t2i.verdicts.reach_verdict import Found, Reached, reach
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pytest_t2i.verdicts.check import Check, checked, current, record_check
 from pytest_t2i.verdicts.judge_measurement import as_judged, verdict_of
 from pytest_t2i.verdicts.limits_file import look_up, metric_of_limit, with_bound
 from pytest_t2i.verdicts.measurement import Measurement, Sign
-from pytest_t2i.verdicts.reach import Found
+from pytest_t2i.verdicts.reach_verdict import Found
 
 
 def limit(name: str, bound: float | None = None, *, reason: str = "") -> LimitValue:

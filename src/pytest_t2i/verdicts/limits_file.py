@@ -15,7 +15,7 @@ from pytest_t2i.adapters.registry import brought_by_companion
 from pytest_t2i.data import Limit, MetricInfo
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError, shown
 from pytest_t2i.metrics.info import INFO
-from pytest_t2i.reading import read_toml
+from pytest_t2i.read_files import read_toml
 
 FILE_NAME = "limits.toml"
 KEYS = ("limit", "reason", "author")

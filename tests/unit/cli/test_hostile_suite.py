@@ -13,7 +13,7 @@ from pytest_t2i_origins.questions.sentences import as_toml
 from pytest_t2i.cli.init import _render
 from pytest_t2i.cli.main import main
 from pytest_t2i.errors import ConfigurationError
-from pytest_t2i.reading import quoted
+from pytest_t2i.read_files import quoted
 
 yaml = pytest.importorskip("yaml")
 SIGNS = (

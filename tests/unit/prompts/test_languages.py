@@ -20,7 +20,7 @@ from pytest_t2i.prompts import (
     read_axes,
     read_stereotypes,
 )
-from pytest_t2i.reading import read_toml
+from pytest_t2i.read_files import read_toml
 
 SPOKEN = list(builtin_axes().languages)
 PLAIN = [axis for axis in SPOKEN if dict(axis.parts)["wording"] == "plain"]

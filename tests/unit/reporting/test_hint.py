@@ -9,8 +9,8 @@ import pytest
 from pytest_t2i.adapters import registry
 from pytest_t2i.data import Outcome
 from pytest_t2i.reporting import hint
-from pytest_t2i.runs.record.beside import sections_file
 from pytest_t2i.runs.record.record import BaselineRecord
+from pytest_t2i.runs.record.sections_files import sections_file
 
 
 @pytest.fixture

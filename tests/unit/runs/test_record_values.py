@@ -13,7 +13,7 @@ from filled import filled_run
 from pytest_t2i.cli.main import main
 from pytest_t2i.data import Count, Interval, Moment, Name, Share, ShareInterval
 from pytest_t2i.errors import FileFormatError
-from pytest_t2i.reading import convert
+from pytest_t2i.read_files import convert
 from pytest_t2i.reporting.exports.cards import card_contents
 from pytest_t2i.runs.record.read_run import read_run
 

@@ -19,7 +19,7 @@ from pytest_t2i.verdicts.images_to_decide import more_by_interval, more_by_power
 from pytest_t2i.verdicts.judge_measurement import never_beyond, verdict_of
 from pytest_t2i.verdicts.limits_file import checked_limit
 from pytest_t2i.verdicts.measurement import Family, Measurement, unchanged
-from pytest_t2i.verdicts.reach import Found, Reached, reach
+from pytest_t2i.verdicts.reach_verdict import Found, Reached, reach
 
 
 def interval(low, high):

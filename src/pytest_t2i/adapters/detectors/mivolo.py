@@ -40,7 +40,7 @@ from pytest_t2i.adapters.picture_files import PictureMemory, in_batches
 from pytest_t2i.data import Box, Detection, Undetected, digest
 from pytest_t2i.errors import DetectorError, FileFormatError, ModelLoadError
 from pytest_t2i.protocols import LoadOptions
-from pytest_t2i.reading import parse_json, read_text
+from pytest_t2i.read_files import parse_json, read_text
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -21,7 +21,7 @@ import msgspec
 from pytest_t2i.data import Detection, Undetected, digest
 from pytest_t2i.errors import ConfigurationError, FileFormatError, UnknownNameError
 from pytest_t2i.files import from_here, user_path
-from pytest_t2i.reading import convert, read_toml
+from pytest_t2i.read_files import convert, read_toml
 
 FOLDER = Path(str(files("pytest_t2i.adapters.detectors") / "shipped_rubrics"))
 DEFAULT = "gender"

@@ -14,7 +14,7 @@ import numpy as np
 from pytest_t2i.adapters.finders.locating import Described
 from pytest_t2i.adapters.picture_files import PictureMemory, in_batches
 from pytest_t2i.errors import FileFormatError
-from pytest_t2i.reading import convert, parse_json, read_text
+from pytest_t2i.read_files import convert, parse_json, read_text
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -25,7 +25,7 @@ from pytest_t2i.adapters.loading import NETWORK_MODULES
 from pytest_t2i.adapters.picture_files import picture_in, picture_of
 from pytest_t2i.errors import GenerationError, T2IError
 from pytest_t2i.protocols import AnswerLimits
-from pytest_t2i.reading import content_of, convert, read_toml
+from pytest_t2i.read_files import content_of, convert, read_toml
 
 if TYPE_CHECKING:
     from PIL.Image import Image

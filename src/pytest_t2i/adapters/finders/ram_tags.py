@@ -16,7 +16,7 @@ from pytest_t2i.adapters.finders.tags import LIMITS, NAMES, RAM_FILES
 from pytest_t2i.adapters.identity import folder_digest
 from pytest_t2i.adapters.loading import needs
 from pytest_t2i.errors import ConfigurationError, FileFormatError, ModelLoadError
-from pytest_t2i.reading import read_text
+from pytest_t2i.read_files import read_text
 
 with needs("tags by RAM", "timm"):
     import torch

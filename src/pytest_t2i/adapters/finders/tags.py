@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_t2i.errors import FileFormatError
-from pytest_t2i.reading import read_text
+from pytest_t2i.read_files import read_text
 
 if TYPE_CHECKING:
     import torch

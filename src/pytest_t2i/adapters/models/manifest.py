@@ -13,7 +13,7 @@ import msgspec
 from pytest_t2i.adapters.tables import existing, of_cell, read_csv
 from pytest_t2i.errors import FileFormatError, ModelLoadError, shown, some
 from pytest_t2i.files import FileNames, outside
-from pytest_t2i.reading import convert, parse_json, read_text
+from pytest_t2i.read_files import convert, parse_json, read_text
 
 COLUMNS = ("file", "prompt", "seed")
 """Columns of a manifest.csv; the last one is optional."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_t2i.errors import FileFormatError, ModelLoadError
-from pytest_t2i.reading import parse_json, read_text
+from pytest_t2i.read_files import parse_json, read_text
 
 INDEX = "model_index.json"
 MODULAR = "modular_model_index.json"

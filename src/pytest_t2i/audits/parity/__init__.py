@@ -77,15 +77,15 @@ class ParityAudit(Audit):
 
     def rows(self, context: AuditContext) -> Iterator[Row]:
         """Yield scores, groups, cells and corrections over all prompts of the run."""
-        from pytest_t2i.audits.parity import measured_rows
+        from pytest_t2i.audits.parity.measure import measured_rows
 
-        return measured_rows.measured_rows(context)
+        return measured_rows(context)
 
     def sections(self, rows: Rows, run: Any) -> Sequence[Section]:
         """Return the sections of scores, groups, crossed axes and corrections."""
-        from pytest_t2i.audits.parity import report
+        from pytest_t2i.audits.parity.sections import sections
 
-        return report.sections(rows, run)
+        return sections(rows, run)
 
     def first(self, rows: Rows) -> Row | None:
         """Return the score of the model by the deciding detector: of genders, or of groups."""

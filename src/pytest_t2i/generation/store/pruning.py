@@ -19,7 +19,7 @@ from pytest_t2i.generation.store import claims, shards, thumbnails
 from pytest_t2i.generation.store.index import check_store_has_index, connect
 from pytest_t2i.generation.store.locks import LOCKS, maintenance
 from pytest_t2i.generation.store.repair import check_is_store
-from pytest_t2i.reading import inflated
+from pytest_t2i.read_files import inflated
 
 RUNS = "runs"
 """Folder in a store with one file per run: the keys of the images that it needed."""

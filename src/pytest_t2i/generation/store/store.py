@@ -35,7 +35,7 @@ from pytest_t2i.generation.store.rows import (
 )
 from pytest_t2i.generation.store.self_describing_png import PictureOrigin, encode
 from pytest_t2i.generation.store.shards import is_intact, read_array, write_arrays
-from pytest_t2i.reading import inflated
+from pytest_t2i.read_files import inflated
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,7 +14,7 @@ from pytest_t2i.audits.engine.rows import Rows
 from pytest_t2i.data import Interval, Outcome, Row
 from pytest_t2i.errors import ConfigurationError, FileFormatError, MissingExtraError
 from pytest_t2i.files import write_whole
-from pytest_t2i.reading import read_text
+from pytest_t2i.read_files import read_text
 from pytest_t2i.reporting import run_facts
 from pytest_t2i.reporting.formatting import (
     allowed_drawn,

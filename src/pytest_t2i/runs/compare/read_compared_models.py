@@ -13,7 +13,7 @@ from pytest_t2i.data import Prompt, Variant
 from pytest_t2i.errors import ConfigurationError, FileFormatError
 from pytest_t2i.generation.store import Store
 from pytest_t2i.prompts import builtin_axes
-from pytest_t2i.reading import parse_json, read_text
+from pytest_t2i.read_files import parse_json, read_text
 from pytest_t2i.runs.compare.compare import ComparedModel, PromptOfModel
 from pytest_t2i.runs.record.picture_paths import check_pictures, found_in_store
 from pytest_t2i.runs.record.read_run import read_run

@@ -37,11 +37,11 @@ from pytest_t2i.runs.record.record import (
 )
 from pytest_t2i.runs.record.version_control import commit_of
 from pytest_t2i.runs.session.earlier_looks import looked_before
-from pytest_t2i.runs.session.judges import judge_facts, judge_notes
 from pytest_t2i.runs.session.next_steps import next_steps
 from pytest_t2i.runs.session.repeats import distinct_record
 from pytest_t2i.runs.session.results import Results
 from pytest_t2i.runs.session.session import Session
+from pytest_t2i.runs.session.vlm_judges import judge_facts, judge_notes
 from pytest_t2i.verdicts.baseline_file import (
     Baseline,
     RecordedPrompt,

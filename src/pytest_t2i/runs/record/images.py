@@ -18,7 +18,7 @@ import msgspec
 from pytest_t2i.data import Detection, Name, PicturePath, Sha256
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import encodable, write_lines
-from pytest_t2i.reading import convert, open_regular, parse_json
+from pytest_t2i.read_files import convert, open_regular, parse_json
 
 SUFFIX = ".images.jsonl"
 MOST_LINE = 1 << 20

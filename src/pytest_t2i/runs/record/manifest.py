@@ -21,10 +21,10 @@ from pytest_t2i.adapters.models.manifest import CSV_NAME, JSON_NAME, read_manife
 from pytest_t2i.data import Moment, Name, Sha256
 from pytest_t2i.errors import FileFormatError, T2IError
 from pytest_t2i.files import encodable, inside, is_relative, user_path, write_whole
-from pytest_t2i.reading import convert, read_json
-from pytest_t2i.runs.record.beside import is_sections_file
+from pytest_t2i.read_files import convert, read_json
 from pytest_t2i.runs.record.images import images_file, picture_digests
 from pytest_t2i.runs.record.record import RunRecord
+from pytest_t2i.runs.record.sections_files import is_sections_file
 from pytest_t2i.runs.record.statement import PYPROJECT
 from pytest_t2i.runs.session.session import Session
 from pytest_t2i.verdicts.limits_file import FILE_NAME, nearest_limits_file

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pytest_t2i.data import Count, LabelledPath, Level, Name, PicturePath
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.generation.run_counts import Work
-from pytest_t2i.reading import convert, read_json
+from pytest_t2i.read_files import convert, read_json
 from pytest_t2i.runs.record.images import images_beside
 from pytest_t2i.runs.record.picture_fields import with_texts
 from pytest_t2i.runs.record.picture_paths import exists

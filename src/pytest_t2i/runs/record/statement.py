@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pytest_t2i.errors import FileFormatError, UnknownNameError, shown
-from pytest_t2i.reading import read_toml
+from pytest_t2i.read_files import read_toml
 
 PYPROJECT = "pyproject.toml"
 TABLE = "tool.t2i.report"

@@ -14,10 +14,10 @@ from pytest_t2i.audits.engine.samples import Sample
 from pytest_t2i.data import Detection, Prompt
 from pytest_t2i.generation.plan import DetectorRef
 from pytest_t2i.labels.attributes import Grouping
-from pytest_t2i.runs.session.judges import judges_of
 from pytest_t2i.runs.session.results import Results
 from pytest_t2i.runs.session.selection import SelectedTest
 from pytest_t2i.runs.session.session import Session
+from pytest_t2i.runs.session.vlm_judges import judges_of
 from pytest_t2i.verdicts.caveats.certificate import JudgedDetector
 from pytest_t2i.verdicts.certificate import (
     FEMALE,

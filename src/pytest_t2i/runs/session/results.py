@@ -20,9 +20,9 @@ from pytest_t2i.generation.heartbeat import clock_time
 from pytest_t2i.generation.plan import DetectorRef, Plan
 from pytest_t2i.labels import LabelledSet
 from pytest_t2i.protocols import Mitigation
-from pytest_t2i.runs.session.judges import judges_of
 from pytest_t2i.runs.session.selection import SelectedTest
 from pytest_t2i.runs.session.session import NO_LABELS, Session, distinct
+from pytest_t2i.runs.session.vlm_judges import judges_of
 from pytest_t2i.settings import Settings
 from pytest_t2i.verdicts.baseline_file import Baseline
 from pytest_t2i.verdicts.caveats.seams import Reading

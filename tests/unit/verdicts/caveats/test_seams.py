@@ -23,7 +23,7 @@ from pytest_t2i.verdicts.caveats.seams import LevelPart, Levels, Question, Remar
 from pytest_t2i.verdicts.check import JudgingContext, running
 from pytest_t2i.verdicts.judge_measurement import verdict_of
 from pytest_t2i.verdicts.measurement import Change, Measurement
-from pytest_t2i.verdicts.reach import Found, at_levels, reach
+from pytest_t2i.verdicts.reach_verdict import Found, at_levels, reach
 
 SCORE = INFO["model_bias_score"]
 shares = st.floats(0.0, 1.0)

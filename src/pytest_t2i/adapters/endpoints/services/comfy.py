@@ -27,7 +27,7 @@ from pytest_t2i.adapters.endpoints.shapes import at, items, text
 from pytest_t2i.data import Request, digest
 from pytest_t2i.errors import ConfigurationError
 from pytest_t2i.protocols import LoadOptions
-from pytest_t2i.reading import parse_json, read_text
+from pytest_t2i.read_files import parse_json, read_text
 
 MARK = re.compile(r"\{(\w+)(?::([^{}]*))?\}")
 """A mark in a workflow: ``{seed}``, or ``{steps:20}`` with what stands there by default."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_t2i.audits.engine.rows import Rows
-from pytest_t2i.audits.parity.measured_rows import (
+from pytest_t2i.audits.parity.measure import (
     CORRECTED,
     CORRECTED_PROMPT,
     DISTANCE,

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_t2i.data import EMPTY, Moment, Name
 from pytest_t2i.errors import FileFormatError
 from pytest_t2i.files import write_whole
-from pytest_t2i.reading import convert, read_json
+from pytest_t2i.read_files import convert, read_json
 from pytest_t2i.runs.record.record import RunRecord
 from pytest_t2i.sections import Album, Overlays, Section
 from pytest_t2i.sections.plain import plain_section, section_of

@@ -9,8 +9,8 @@ from fakes import FakeDetector, FakeModel
 
 from pytest_t2i import audit, put_sections
 from pytest_t2i.cli.main import main
-from pytest_t2i.runs.record.beside import files_beside
 from pytest_t2i.runs.record.read_run import read_run
+from pytest_t2i.runs.record.sections_files import files_beside
 from pytest_t2i.sections import Note, Paragraph, Section
 
 SECTION = Section("Why it is so", (Paragraph("The <unet> did it.", "summary"), Note("By seeds.")))
