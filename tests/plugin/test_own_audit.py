@@ -109,7 +109,8 @@ def test_it_is_measured_judged_recorded_and_shown(own, workers):
     assert ("test_suite.py::test_one[profession-pilot]", "mine", 0.95) in judged
     assert len(own.made()) == 3 * 24
     page = own.page()
-    assert '<section id="blue-pictures"><h2>Blue pictures</h2>' in page
+    assert '<section id="blue-pictures" class="folds">' in page
+    assert "<h2>Blue pictures</h2>" in page
     assert '<th scope="row">place-gym</th>' in page
     summary = (own.path / "reports/t2i/summary.md").read_text()
     assert "blue pictures of 3 prompts." in summary

@@ -58,4 +58,4 @@ def test_pictures_of_a_prompt_of_two_wordings_are_found(project):
     project.run("--t2i-images", "40", "--t2i-save-baseline", "shipped.json", model="fair")
     failed(project)
     pictures = project.record()["baseline"]["pictures"]
-    assert {len(of_prompt) for of_prompt in pictures.values()} == {8}
+    assert {len(of_prompt) for of_prompt in pictures.values()} == {6}
