@@ -13,7 +13,12 @@ from pytest_t2i.errors import ConfigurationError, printable
 from pytest_t2i.reporting import write_all
 from pytest_t2i.reporting.audit_sections import labelled_pictures
 from pytest_t2i.runs.record.manifest import manifest_beside, rendered_anew
-from pytest_t2i.runs.record.picture_paths import check_labelled_pictures, exists, locate_pictures
+from pytest_t2i.runs.record.picture_paths import (
+    STORE,
+    check_labelled_pictures,
+    exists,
+    locate_pictures,
+)
 from pytest_t2i.runs.record.read_run import read_run
 from pytest_t2i.runs.record.record import RunRecord
 from pytest_t2i.runs.record.sections_files import files_beside
@@ -79,9 +84,14 @@ def run(source: Path, folder: Path, store: list[Path] | None, statement: Path | 
 
 
 def _shared_folder(source: Path, folder: Path) -> Path:
-    """Return the nearest folder that holds both the run.json and the rendered report."""
+    """Return the nearest folder that holds both the run's project and the rendered report.
+
+    The project is the folder of the nearest .t2i, else that of the run.json.
+    """
+    here = source.absolute().parent
+    project = next((up for up in (here, *here.parents) if (up / STORE).is_dir()), here)
     try:
-        return Path(os.path.commonpath([source.absolute().parent, folder.absolute()]))
+        return Path(os.path.commonpath([project, folder.absolute()]))
     except ValueError:  # on different drives
         return folder
 

@@ -70,6 +70,22 @@ def test_pictures_are_found_in_a_store_that_was_moved(project, tmp_path, capsys)
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("place", ["reports/t2i", "reports", "again"])
+def test_a_report_is_rendered_into_its_project_from_anywhere(
+    project, tmp_path, monkeypatch, capsys, place
+):
+    """It named pictures by their files alone, of which no folder was known then."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    for _ in range(2):
+        assert main(["report", str(project / "reports/t2i/run.json"), str(project / place)]) == 0
+    assert shown(project / place) == 2
+    assert capsys.readouterr().err == ""
+    files = [image.file for image in read_run(project / place / "run.json").prompts[0].images]
+    assert files[0] == str(project / ".t2i/images/ab/ab12.png")
+
+
 def test_a_project_that_was_moved_keeps_its_pictures(project, tmp_path):
     moved = tmp_path / "moved"
     shutil.move(project, moved)

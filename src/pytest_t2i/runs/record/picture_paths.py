@@ -13,6 +13,7 @@ from typing import Any
 
 from pytest_t2i.data import LabelledPath, PicturePath
 from pytest_t2i.errors import ConfigurationError, some
+from pytest_t2i.generation.store.rows import picture_place
 from pytest_t2i.runs.record.picture_fields import with_texts
 from pytest_t2i.runs.record.record import RunRecord
 
@@ -197,14 +198,17 @@ def as_kept(record: RunRecord, project: Path) -> RunRecord:
 def named_from(file: str, roots: Sequence[Path]) -> str:
     """Return a path relative to the first root that contains it, with slashes; else its name.
 
-    The working directory is tried after the first root, because readers look there, too.
+    A picture of a store keeps its place there instead, by which it is found again. The working
+    directory is tried after the first root, because readers look there, too.
     """
     path = os.path.abspath(file)  # noqa: PTH100 - texts, not paths: a tenth of the time
     for root in (roots[0], Path.cwd(), *roots[1:]):
         start = f"{root.absolute()}{os.sep}"
         if root.parent != root and path.startswith(start):
             return path[len(start) :].replace(os.sep, "/")
-    return os.path.basename(path)  # noqa: PTH119
+    name = os.path.basename(path)  # noqa: PTH119
+    place = picture_place(os.path.splitext(name)[0])  # noqa: PTH122
+    return place if path.replace(os.sep, "/").endswith(f"/{place}") else name
 
 
 def _project_of(record: RunRecord) -> str:
