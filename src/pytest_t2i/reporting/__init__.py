@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pytest_t2i.errors import StoreError
 from pytest_t2i.files import write_whole
+from pytest_t2i.runs.record.images import images_file
 from pytest_t2i.runs.record.picture_paths import as_kept
 from pytest_t2i.runs.record.record import RunRecord
 from pytest_t2i.runs.record.sections_files import files_beside
@@ -35,9 +36,13 @@ def write_all(
 
 
 def set_aside(file: Path) -> None:
-    """Rename the file of another kind of report in the same folder to ``earlier-NAME``."""
-    if file.is_file():
-        try:
-            file.replace(file.with_name(f"earlier-{file.name}"))
-        except OSError as error:
-            raise StoreError(f"cannot rename {file}: {error.strerror or error}") from error
+    """Rename the file of another kind of report in the same folder to ``earlier-NAME``.
+
+    The file of a run's images is renamed with it.
+    """
+    for each in (images_file(file), file):
+        if each.is_file():
+            try:
+                each.replace(each.with_name(f"earlier-{each.name}"))
+            except OSError as error:
+                raise StoreError(f"cannot rename {each}: {error.strerror or error}") from error

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import pickle
 from importlib import import_module
 from pathlib import Path
 
@@ -26,6 +27,12 @@ FACTORIES = {
     else import_module(f"pytest_t2i.adapters.endpoints.services.{name.replace('-', '_')}").load
     for name in SOURCES
 }
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_another_process_loads_the_same_service(name):
+    """A factory that held a service could not be sent to the processes of an executor."""
+    assert pickle.loads(pickle.dumps(FACTORIES[name])) is FACTORIES[name]
 
 
 @pytest.fixture(autouse=True)

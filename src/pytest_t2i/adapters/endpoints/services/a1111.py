@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from pytest_t2i.adapters.endpoints.answers import json_in
 from pytest_t2i.adapters.endpoints.http_client import Call
 from pytest_t2i.adapters.endpoints.reported_versions import other_model
-from pytest_t2i.adapters.endpoints.services.model import load_service
+from pytest_t2i.adapters.endpoints.services.model import ServiceModel, load_service
 from pytest_t2i.adapters.endpoints.services.service import AnswerReading, Picture, Service, data_url
 from pytest_t2i.adapters.endpoints.shapes import at, items, present, text, texts
 from pytest_t2i.data import Request
+from pytest_t2i.protocols import LoadOptions
 
 
 def request(model: str, request: Request) -> Call:
@@ -77,4 +77,7 @@ SERVICE = Service(
     version=version,
     versions=versions,
 )
-load = partial(load_service, SERVICE)
+
+
+def load(options: LoadOptions) -> ServiceModel:
+    return load_service(SERVICE, options)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from pytest_t2i.adapters.endpoints.http_client import Call
-from pytest_t2i.adapters.endpoints.services.model import load_service
+from pytest_t2i.adapters.endpoints.services.model import ServiceModel, load_service
 from pytest_t2i.adapters.endpoints.services.service import AnswerReading, Picture, Service, data_url
 from pytest_t2i.adapters.endpoints.shapes import at, items, text
 from pytest_t2i.data import Money, Request
+from pytest_t2i.protocols import LoadOptions
 
 
 def request(model: str, request: Request) -> Call:
@@ -70,4 +70,7 @@ SERVICE = Service(
     address_variable="CHAT_IMAGE_BASE_URL",
     settings=(),
 )
-load = partial(load_service, SERVICE)
+
+
+def load(options: LoadOptions) -> ServiceModel:
+    return load_service(SERVICE, options)

@@ -5,15 +5,15 @@ Written by https://fal.ai/models/fal-ai/flux-2-klein/4b/api and https://docs.fal
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from pytest_t2i.adapters.endpoints.aspects import requested_size
 from pytest_t2i.adapters.endpoints.http_client import Call
-from pytest_t2i.adapters.endpoints.services.model import REPLACED, load_service
+from pytest_t2i.adapters.endpoints.services.model import REPLACED, ServiceModel, load_service
 from pytest_t2i.adapters.endpoints.services.service import AnswerReading, Picture, Service, data_url
 from pytest_t2i.adapters.endpoints.shapes import at, items, present, text
 from pytest_t2i.data import Request
+from pytest_t2i.protocols import LoadOptions
 
 
 def request(model: str, request: Request) -> Call:
@@ -52,4 +52,7 @@ SERVICE = Service(
     routes=r"/(?P<model>{model}|fal-ai/.+?)(?:/requests.*)?",
     header=lambda key: {"Authorization": f"Key {key}"},
 )
-load = partial(load_service, SERVICE)
+
+
+def load(options: LoadOptions) -> ServiceModel:
+    return load_service(SERVICE, options)

@@ -6,12 +6,11 @@ Written by https://ai.google.dev/api/generate-content.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from pytest_t2i.adapters.endpoints.http_client import Call
-from pytest_t2i.adapters.endpoints.services.model import load_service
+from pytest_t2i.adapters.endpoints.services.model import ServiceModel, load_service
 from pytest_t2i.adapters.endpoints.services.service import (
     AnswerReading,
     Picture,
@@ -21,6 +20,7 @@ from pytest_t2i.adapters.endpoints.services.service import (
 )
 from pytest_t2i.adapters.endpoints.shapes import at, items, present, text
 from pytest_t2i.data import Request
+from pytest_t2i.protocols import LoadOptions
 
 RATIOS, RATIOS_OF_IMAGEN = "1:1 2:3 3:2 3:4 4:3 4:5 5:4 9:16 16:9 21:9", "1:1 3:4 4:3 9:16 16:9"
 
@@ -87,4 +87,7 @@ SERVICE = Service(
     version=lambda model: Call(_path(model), method="GET"),
     versions=lambda _, told, __: present(version=text(at(told, "version")) or None),
 )
-load = partial(load_service, SERVICE)
+
+
+def load(options: LoadOptions) -> ServiceModel:
+    return load_service(SERVICE, options)

@@ -14,12 +14,12 @@ from pytest_t2i.adapters.endpoints.addresses import OPENAI_ROUTES, is_local
 from pytest_t2i.adapters.endpoints.aspects import requested_size
 from pytest_t2i.adapters.endpoints.http_client import SLACK, Call, HttpClient
 from pytest_t2i.adapters.endpoints.reported_versions import versions_in
-from pytest_t2i.adapters.endpoints.services.model import load_service
+from pytest_t2i.adapters.endpoints.services.model import ServiceModel, load_service
 from pytest_t2i.adapters.endpoints.services.service import AnswerReading, Service, pictures_in_data
 from pytest_t2i.adapters.endpoints.shapes import at, present, text
 from pytest_t2i.adapters.loading import needs
 from pytest_t2i.data import Request
-from pytest_t2i.protocols import AnswerLimits
+from pytest_t2i.protocols import AnswerLimits, LoadOptions
 
 with needs("the model openai", "endpoints"):
     import openai
@@ -119,5 +119,11 @@ AZURE = Service(
     query=azure_query,
     client=partial(SdkClient, is_azure=True),
 )
-load = partial(load_service, SERVICE)
-load_azure = partial(load_service, AZURE)
+
+
+def load(options: LoadOptions) -> ServiceModel:
+    return load_service(SERVICE, options)
+
+
+def load_azure(options: LoadOptions) -> ServiceModel:
+    return load_service(AZURE, options)

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from pytest_t2i.adapters.endpoints.endpoint_model import ALIASES
 from pytest_t2i.adapters.endpoints.http_client import Call
-from pytest_t2i.adapters.endpoints.services.model import load_service
+from pytest_t2i.adapters.endpoints.services.model import ServiceModel, load_service
 from pytest_t2i.adapters.endpoints.services.service import AnswerReading, Picture, Service
 from pytest_t2i.adapters.endpoints.shapes import at, present, text, texts
 from pytest_t2i.data import Request
 from pytest_t2i.errors import ConfigurationError, some
+from pytest_t2i.protocols import LoadOptions
 
 WAIT = 60
 """Seconds for which the service holds the answer open."""
@@ -106,4 +106,7 @@ SERVICE = Service(
     fit=fit,
     is_described=True,
 )
-load = partial(load_service, SERVICE)
+
+
+def load(options: LoadOptions) -> ServiceModel:
+    return load_service(SERVICE, options)

@@ -5,11 +5,10 @@ Written by https://platform.stability.ai/docs/api-reference, as clients quote it
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from pytest_t2i.adapters.endpoints.http_client import Call
-from pytest_t2i.adapters.endpoints.services.model import load_service
+from pytest_t2i.adapters.endpoints.services.model import ServiceModel, load_service
 from pytest_t2i.adapters.endpoints.services.service import (
     AnswerReading,
     Picture,
@@ -20,6 +19,7 @@ from pytest_t2i.adapters.endpoints.services.service import (
 from pytest_t2i.adapters.endpoints.shapes import at, present, text, texts
 from pytest_t2i.data import Request
 from pytest_t2i.errors import ConfigurationError
+from pytest_t2i.protocols import LoadOptions
 
 RATIOS = "1:1 2:3 3:2 4:5 5:4 9:16 16:9 9:21 21:9"
 
@@ -59,4 +59,7 @@ SERVICE = Service(
     settings=("guidance", "width", "height", "negative_prompt"),
     routes=r"/stable-image(?:/generate(?:/(?:sd3|(?P<model>[\w.-]+)))?)?",
 )
-load = partial(load_service, SERVICE)
+
+
+def load(options: LoadOptions) -> ServiceModel:
+    return load_service(SERVICE, options)

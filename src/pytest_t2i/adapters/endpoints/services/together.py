@@ -5,14 +5,14 @@ Written by https://docs.together.ai/reference/post-images-generations, as client
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from pytest_t2i.adapters.endpoints.http_client import Call
-from pytest_t2i.adapters.endpoints.services.model import load_service
+from pytest_t2i.adapters.endpoints.services.model import ServiceModel, load_service
 from pytest_t2i.adapters.endpoints.services.service import AnswerReading, Service, pictures_in_data
 from pytest_t2i.adapters.endpoints.shapes import at, present, text
 from pytest_t2i.data import Request
+from pytest_t2i.protocols import LoadOptions
 
 
 def request(model: str, request: Request) -> Call:
@@ -41,4 +41,7 @@ def read(_: str, answer: Any) -> AnswerReading:
 SERVICE = Service(
     "together", request, read, keys=("TOGETHER_API_KEY",), address="https://api.together.xyz/v1"
 )
-load = partial(load_service, SERVICE)
+
+
+def load(options: LoadOptions) -> ServiceModel:
+    return load_service(SERVICE, options)
