@@ -162,9 +162,10 @@ def test_outputs_that_are_no_numbers(faces, monkeypatch):
         fairface.load(options()).detect([picture()])
 
 
-def test_a_missing_library_is_told():
+def test_a_missing_library_is_told(monkeypatch):
     from pytest_t2i.adapters.registry import asked_for
 
+    monkeypatch.setattr("pytest_t2i.adapters.registry.is_installed", lambda _: False)
     with (
         pytest.raises(MissingExtraError, match=r'pip install "pytest-t2i\[fairface\]"'),
         asked_for("detector", "fairface"),

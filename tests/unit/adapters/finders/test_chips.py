@@ -50,10 +50,10 @@ def test_chips_are_those_of_the_authors(name, photo, monkeypatch):
         dlib_cnn.DlibCnnFaces, "_faces_in",
         lambda _, picture: [picture.box((left, top, right + 1, bottom + 1), 1.0)],
     )  # fmt: skip
-    (chip,) = Chips(dlib_cnn.load(LoadOptions())).largest([photo(name)])
+    ((pixels, _),) = Chips(dlib_cnn.load(LoadOptions())).largest([photo(name)])
     theirs = np.asarray(photo(f"{name}_face0"))
-    assert chip.pixels.shape == theirs.shape == (SIZE, SIZE, 3)
-    authors = structural_similarity(chip.pixels, theirs, channel_axis=2, data_range=255)
+    assert pixels.shape == theirs.shape == (SIZE, SIZE, 3)
+    authors = structural_similarity(pixels, theirs, channel_axis=2, data_range=255)
     assert authors >= bound
 
 
