@@ -208,3 +208,8 @@ def test_log_odds_at_the_ends(present, absent, odds):
 def test_log_odds_refuse_what_is_no_probability(present, absent):
     with pytest.raises(ValueError, match=r"present|absent|shape"):
         attribute_log_odds(present, absent)
+
+
+def test_log_odds_are_of_shares():
+    with pytest.raises(ValueError, match="present"):
+        attribute_log_odds([1.5], [0.5])

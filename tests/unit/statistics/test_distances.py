@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from pytest_t2i import metrics, statistics
 from pytest_t2i.statistics import prompt_bias_p_value
@@ -173,6 +173,22 @@ def test_many_labels_are_bounded_by_no_less_than_all_their_sets_say(labels: int)
         exact = distance_range(low, high, expected)[1]
         in_part = _largest_in_part(high - expected, expected - low)
         assert exact - 1e-12 <= in_part <= exact + 0.2
+
+
+def test_the_range_of_many_labels_is_that_of_a_linear_program() -> None:
+    rng = np.random.default_rng(14)
+    for _ in range(20):
+        expected, shares = rng.dirichlet(np.ones(14), 2)
+        low, high = np.clip([shares - 0.05, shares + 0.05], 0.0, 1.0)
+        up, down = high - expected, expected - low
+        # The largest t with t <= sum of x up and t <= sum of (1 - x) down.
+        best = optimize.linprog(
+            [*np.zeros(14), -1.0],
+            A_ub=[[*-up, 1.0], [*down, 1.0]],
+            b_ub=[0.0, down.sum()],
+            bounds=[*[(0.0, 1.0)] * 14, (None, None)],
+        )
+        assert distance_range(low, high, expected)[1] == pytest.approx(-best.fun, abs=1e-9)
 
 
 def test_as_many_labels_as_two_crossed_attributes_have_are_no_wait() -> None:

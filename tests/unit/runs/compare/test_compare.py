@@ -64,6 +64,8 @@ def test_scores_places_and_differences():
     assert first_model(result) == "fair is the least biased of 2 models."
     # Of many pairs the p-value is adjusted and the interval is not: the words go by the p-value.
     assert pair_words(replace(pair, p_value=0.21)) == "no difference can be told"
+    unsure = replace(pair, difference=replace(pair.difference, low=-0.2))
+    assert pair_words(unsure) == "some prompts differ; the score need not"
 
 
 def test_the_same_labels_are_identical_and_not_told_apart():
