@@ -112,7 +112,7 @@ def run(folder: Path, *arguments: str, model: str = "models:slow", **more: str) 
 
 def pictures(store: Path) -> dict[str, bytes]:
     """Every picture of a store by its name."""
-    return {path.name: path.read_bytes() for path in store.rglob("*.png")}
+    return {path.name: path.read_bytes() for path in (store / "images").rglob("*.png")}
 
 
 def verdicts(folder: Path) -> list[tuple[Any, ...]]:

@@ -1,6 +1,6 @@
 """``suites/objects`` and ``suites/dependencies``, as users run them.
 
-They pass the balanced pipeline and name what is planted in the biased one.
+They never fail the balanced pipeline, and name what is planted in the biased one.
 """
 
 from __future__ import annotations
@@ -68,13 +68,11 @@ def planted_score(world: World, name: str) -> float:
     return men / (men + women)
 
 
-def test_the_balanced_pipeline_passes(run_of: Callable[..., Run]) -> None:
+def test_the_balanced_pipeline_never_fails(run_of: Callable[..., Run]) -> None:
     status, said, record = run_of("reference")
-    # Fifty triplets may leave the gap of co-occurrence open: fewer than eighty values need bets on bounded means.
+    # Fifty triplets leave the gap of co-occurrence open, and objects that a tenth of them show.
     assert status in (0, 6), said
-    outcomes = {check["metric"]: check["outcome"] for check in record["checks"]}
-    assert outcomes.pop("cooccurrence_gap") != "FAIL"
-    assert set(outcomes.values()) == {"PASS"}
+    assert {check["metric"] for check in record["checks"]} == {"object_bias_score", "cooccurrence_gap"}
     assert not set(BIASED.held) & {row["facts"]["name"] for row in objects_of(record)}
 
 
@@ -96,8 +94,14 @@ def test_scores_lie_within_their_intervals_of_the_planted_ones(name: str, run_of
     assert score["low"] <= planted_score(BIASED, name) <= score["high"]
 
 
-def test_what_brings_objects_is_decided_for_either_pipeline(run_of: Callable[..., Run]) -> None:
+def test_what_prompts_name_is_decided_and_what_is_planted_lies_beyond(run_of: Callable[..., Run]) -> None:
     fair, biased = (run_of(model, "dependencies") for model in ("reference", "reference-biased"))
-    assert (fair[0], [check["outcome"] for check in fair[2]["checks"]]) == (0, ["PASS", "PASS"]), fair[1]
-    assert (biased[0], [check["outcome"] for check in biased[2]["checks"]]) == (1, ["PASS", "FAIL"]), biased[1]
-    assert all(f"{name} " in biased[1] for name in BIASED.held)
+    # Fifty triplets, of which few show an object that is left open, do not decide on it.
+    for status, said, record in (fair, biased):
+        assert (status, [check["outcome"] for check in record["checks"]]) == (6, ["PASS", "INCONCLUSIVE"]), said
+    assert biased[2]["checks"][1]["estimate"] > 0.9
+    rows = [row for row in biased[2]["audits"]["dependencies"]["rows"] if row["metric"] == "object_bias_score"]
+    beyond = {
+        row["facts"]["name"] for row in rows if row["about"] == "object" and abs(row["value"]["estimate"] - 0.5) > 0.4
+    }
+    assert set(BIASED.held) <= beyond
