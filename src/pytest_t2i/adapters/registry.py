@@ -250,7 +250,9 @@ class Registry:
 
     def update(self, factories: Mapping[str, Factory]) -> None:
         """Register the factories of a conftest.py."""
-        self.local.update({name: self._checked(name, one) for name, one in factories.items()})
+        self.local.update(
+            {name: self._checked(name, factory) for name, factory in factories.items()}
+        )
 
     def imported(self, path: str) -> Factory:
         """Import the factory ``module:factory``; see ``import_factory`` for errors."""

@@ -419,23 +419,24 @@ def _of_all_images(trial: Trial) -> Iterator[str]:
         return
     first, second = trial.labels
     names = [f"p({label})" for label in trial.labels]
-    said = [d for d in trial.detections if d.label is not None]
-    if not said or not all(name in detection.scores for detection in said for name in names):
+    labelled = [d for d in trial.detections if d.label is not None]
+    if not labelled or not all(name in d.scores for d in labelled for name in names):
         return
-    share = share_interval(sum(d.label == first for d in said), len(said), trial.level)
+    share = share_interval(sum(d.label == first for d in labelled), len(labelled), trial.level)
     people = [image.label for image in trial.labelled if image.clear]
     by_people = f", {people.count(first) / len(people):.3f} by people" if people else ""
     yield (
         f"OASIS eq. 5, its mean over images (Tables 1 and 2): {first} {_interval(share)} by the "
         f"detector{by_people}"
     )
-    odds = attribute_log_odds(*([d.scores[name] for d in said] for name in names))
+    odds = attribute_log_odds(*([d.scores[name] for d in labelled] for name in names))
     if odds is None:
         yield "OASIS eq. 4, all images together: 0 / 0, as both products of probabilities are 0"
         return
     yield (
-        f"OASIS eq. 4, all {len(said)} images together: P({first}) = {expit(odds):.3g}, log odds "
-        f"against {second} {odds:+.1f}; it goes to 0 or 1 with more images, and is no share"
+        f"OASIS eq. 4, all {len(labelled)} images together: P({first}) = {expit(odds):.3g}, "
+        f"log odds against {second} {odds:+.1f}; it goes to 0 or 1 with more images, and is no "
+        "share"
     )
 
 

@@ -97,7 +97,7 @@ def parity_power(gap: float, bound: float, images: int, design: Design, groups: 
 
     place, room = np.arange(groups), 1.0 - gap
     apart = [place == 0, place < groups // 2, place / (groups - 1)] if gap else [place == 0]
-    prompts = [of.size for of in np.array_split(np.arange(design.prompts), groups)]
+    prompts = [part.size for part in np.array_split(np.arange(design.prompts), groups)]
     worlds = [
         [
             gap * (2.0 * at - 1.0) + spread * ((2.0 * np.arange(size) + 1.0) / size - 1.0)

@@ -10,14 +10,11 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_t2i.errors import ConfigurationError, UnknownNameError
 from pytest_t2i.option_names import GROUPS, LOADED, OPTIONS, TYPED
 from pytest_t2i.read_files import read_toml
-
-if TYPE_CHECKING:
-    pass
 
 TELLS_PROGRESS = True
 INI_FILES = {

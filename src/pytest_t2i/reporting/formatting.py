@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from markupsafe import Markup, escape
@@ -27,6 +27,17 @@ OUTCOMES = {
     Outcome.PASS: "passed",
 }
 """What checks of an outcome have done, the worst first."""
+
+
+def outcome_counts(outcomes: Sequence[Outcome | None]) -> list[str]:
+    """Return ``2 failed``, ``5 passed`` and so on, the worst first, without zeros."""
+    return [
+        f"{outcomes.count(outcome)} {word}"
+        for outcome, word in OUTCOMES.items()
+        if outcome in outcomes
+    ]
+
+
 OPTION = re.compile(r"--[a-z0-9]+(?:-[a-z0-9]+)*")
 """Name of an option, which a browser would break after any of its dashes."""
 

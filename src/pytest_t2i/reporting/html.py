@@ -27,6 +27,7 @@ from pytest_t2i.reporting.formatting import (
     OUTCOMES,
     counted_beside,
     excess_of,
+    outcome_counts,
     several,
     tells_others,
 )
@@ -141,9 +142,9 @@ def _listed_metric(record: RunRecord) -> str:
 def _more_rows(rows: Sequence[PromptRow], *, is_all: bool) -> str:
     """Return what the folded part of the list holds: ``and 9 more: 2 inconclusive, 7 passed``."""
     outcomes = [row.chart.outcome for row in rows]
-    told = [f"{outcomes.count(one)} {word}" for one, word in OUTCOMES.items() if one in outcomes]
+    counts = outcome_counts(outcomes)
     count = several(len(rows), "prompt") if is_all else f"and {len(rows)} more"
-    return f"{count}: {', '.join(told)}" if told else count
+    return f"{count}: {', '.join(counts)}" if counts else count
 
 
 def _shown_pictures(albums: Sequence[PictureAlbum]) -> str:

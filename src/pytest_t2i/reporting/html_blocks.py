@@ -13,7 +13,14 @@ from pytest_t2i.data import Interval, Outcome
 from pytest_t2i.reporting import pictures
 from pytest_t2i.reporting.audit_sections import best_rows, cell_parts, without_empty_columns
 from pytest_t2i.reporting.charts import ChartRow, Group, Scale, Track, two_columns
-from pytest_t2i.reporting.formatting import MINUS, OUTCOMES, plain, plain_interval, several, written
+from pytest_t2i.reporting.formatting import (
+    MINUS,
+    outcome_counts,
+    plain,
+    plain_interval,
+    several,
+    written,
+)
 from pytest_t2i.reporting.pictures import overlay, thumbnails
 from pytest_t2i.sections import (
     Album,
@@ -337,9 +344,8 @@ def held(section: Section) -> str:
     ]
     rows = sum(len(chart.bars) for chart in charts) + sum(len(table.rows) for table in tables)
     counts = {"row": rows, "curve": curves, "picture": shown}
-    told = [several(count, what) for what, count in counts.items() if count]
-    told += [f"{outcomes.count(one)} {word}" for one, word in OUTCOMES.items() if one in outcomes]
-    return ", ".join(told) or "a paragraph"
+    held = [several(count, what) for what, count in counts.items() if count]
+    return ", ".join([*held, *outcome_counts(outcomes)]) or "a paragraph"
 
 
 def _blocks(blocks: Sequence[Block], folder: Path) -> Iterator[Drawn]:

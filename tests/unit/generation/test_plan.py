@@ -6,9 +6,9 @@ from pytest_t2i.generation.plan import ImageNeeds
 
 
 def test_needs_of_two_tests_are_those_of_both():
-    one = ImageNeeds(*(frozenset({f"{name} 1"}) for name in ImageNeeds._fields))
-    other = ImageNeeds(*(frozenset({f"{name} 2"}) for name in ImageNeeds._fields))
-    both = one.with_those(other)
+    first = ImageNeeds(*(frozenset({f"{name} 1"}) for name in ImageNeeds._fields))
+    second = ImageNeeds(*(frozenset({f"{name} 2"}) for name in ImageNeeds._fields))
+    both = first.with_those(second)
     for name, members in both._asdict().items():
         assert members == {f"{name} 1", f"{name} 2"}
-    assert one.with_those(one) == one
+    assert first.with_those(first) == first

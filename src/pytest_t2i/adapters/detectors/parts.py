@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from pytest_t2i.adapters.encoders.contrastive import ContrastiveEncoder
 from pytest_t2i.adapters.encoders.routing import load_contrastive
 from pytest_t2i.adapters.registry import Registries
 from pytest_t2i.protocols import FaceDetector, LoadOptions, PersonDetector
-
-if TYPE_CHECKING:
-    pass
 
 
 def clip_part(options: LoadOptions) -> ContrastiveEncoder:

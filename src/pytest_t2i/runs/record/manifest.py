@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -21,6 +21,7 @@ from pytest_t2i.adapters.models.manifest import CSV_NAME, JSON_NAME, read_manife
 from pytest_t2i.data import Moment, Name, Sha256
 from pytest_t2i.errors import FileFormatError, T2IError
 from pytest_t2i.files import encodable, inside, is_relative, user_path, write_whole
+from pytest_t2i.generation.store.rows import picture_place
 from pytest_t2i.read_files import convert, read_json
 from pytest_t2i.runs.record.images import images_file, picture_digests
 from pytest_t2i.runs.record.record import RunRecord
@@ -297,20 +298,21 @@ def rendered_anew(manifest: ReportManifest, before: Path, report: Path) -> None:
     new, elsewhere = new_manifest(report, project), dict(manifest.elsewhere)
     old_folder, place_in = before.resolve(), _places(report.resolve(), project)
 
+    def place_of(path: str) -> str | None:
+        return place_in(*os.path.split(os.path.normpath(f"{old_folder}/{path}")))
+
     def moved(hashes: Hashes) -> dict[str, str]:
         there = {}
         for path, sha in hashes.items():
-            parent, name = os.path.split(os.path.normpath(f"{old_folder}/{path}"))
-            if (place := place_in(parent, name)) is not None:
+            if (place := place_of(path)) is not None:
                 there[place] = sha
             else:
-                elsewhere[sha] = name
+                elsewhere[sha] = path.rpartition("/")[2]
         return there
 
     inputs = {path: sha for path, sha in manifest.files.items() if path not in FILES}
     files, copied = moved(inputs) | dict(new.files), moved(manifest.copied)
-    store = next(iter(moved({manifest.store: ""})), None) if manifest.store else None
-    elsewhere.pop("", None)
+    store = None if manifest.store is None else place_of(manifest.store)
     rendered = replace(
         manifest, project=new.project, store=store, files=files, copied=copied, elsewhere=elsewhere
     )
@@ -350,7 +352,7 @@ def verify(manifest: ReportManifest, report: Path) -> Iterator[Finding]:
 def _pictures(store: str | None, report: Path, *, is_away: bool) -> Iterator[Finding]:
     """Yield a finding for each picture of the run, which the file of images names."""
     for recorded, expected in picture_digests(report / RUN):
-        place = "/".join((store or "", *recorded.split("/")[-3:]))
+        place = f"{store or ''}/{picture_place(PurePosixPath(recorded).stem)}"
         now = None if store is None else sha256_of(report / place)
         if now is None:
             yield Finding("not here" if is_away or store is None else "missing", place)

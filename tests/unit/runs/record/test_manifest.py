@@ -154,7 +154,7 @@ def write_pictures(root, report, count):
     """Write pictures into the store, and the file that names them."""
     lines = []
     for number in range(count):
-        name = f".t2i/images/00/{number}.png"
+        name = f".t2i/images/00/00{number}.png"
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(str(number))
         lines.append(
@@ -210,15 +210,15 @@ def test_missing_files_have_one_line_a_kind(with_pictures, capsys):
     assert status == 1
     assert told[:-1] == [
         "missing: ../../fairness.pdf",
-        "missing: 200 pictures, such as ../../.t2i/images/00/0.png",
+        "missing: 200 pictures, such as ../../.t2i/images/00/000.png",
     ]
     assert told[-1].startswith("NOT VERIFIED: 201 of 204 files")
 
 
 def test_changed_pictures_are_named_and_their_list_is_guarded(with_pictures, capsys):
-    picture = with_pictures.parents[1] / ".t2i/images/00/7.png"
+    picture = with_pictures.parents[1] / ".t2i/images/00/007.png"
     picture.write_text("another")
-    assert verified(with_pictures, capsys)[1][0] == "changed: ../../.t2i/images/00/7.png"
+    assert verified(with_pictures, capsys)[1][0] == "changed: ../../.t2i/images/00/007.png"
     # Who writes the digest of another picture into the list changes the list.
     images = with_pictures / "run.images.jsonl"
     lines = [json.loads(line) for line in images.read_text().splitlines()]

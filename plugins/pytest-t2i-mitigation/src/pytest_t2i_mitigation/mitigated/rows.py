@@ -83,7 +83,7 @@ def _prompt(member: Pictures, judge: Judge) -> Iterator[Row | blocks.Block]:
     """Yield the counts of a prompt before and after by the run's detector, and its pictures."""
     neutral = member.triplet.neutral
     labels = member.labels(judge)
-    told = []
+    counts_of_sides = []
     for side, said in zip(known.BEFORE_AFTER, labels, strict=True):
         male, female = tally(said)
         score = metrics.prompt_bias_score(male, female)
@@ -91,7 +91,7 @@ def _prompt(member: Pictures, judge: Judge) -> Iterator[Row | blocks.Block]:
         absent = "" if score is not None else "no clear picture"
         dims = {"side": side}
         yield Row("prompt_bias_score", neutral.id, "prompt", score, dims, {}, counts, absent)
-        told.append(f"{male} male and {female} female {side}")
+        counts_of_sides.append(f"{male} male and {female} female {side}")
     files = [seen.images(neutral, member.seeds) for seen in (member.plain, member.mitigated)]
     seeds = member.seeds[:KEPT_PAIRS]
     pictures = [
@@ -102,8 +102,8 @@ def _prompt(member: Pictures, judge: Judge) -> Iterator[Row | blocks.Block]:
         for side, of_side, said in zip(known.BEFORE_AFTER, files, labels, strict=True)
     ]
     yield blocks.Album.side_by_side(
-        f"{neutral.id}, before and after", pictures, note=", ".join(told), text=neutral.text,
-        left_out=2 * (len(member.seeds) - len(seeds)),
+        f"{neutral.id}, before and after", pictures, note=", ".join(counts_of_sides),
+        text=neutral.text, left_out=2 * (len(member.seeds) - len(seeds)),
     )  # fmt: skip
 
 
